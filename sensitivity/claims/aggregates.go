@@ -101,11 +101,11 @@ func (z *Measurer) formula(g plan.AggItem, averaged map[string]bool) (sensitivit
 	switch g.Fn {
 	case plan.CountRows, plan.Count, plan.Sum, plan.Avg:
 		if len(g.More) > 0 || g.Within {
-			return f, sqlerr.New(sqlerr.PrivateShape, "this form of %s over private rows is not supported", g.Fn).At(g.Pos)
+			return f, sqlerr.New(sqlerr.PrivateShape, "this form of %s over private rows is not supported", g.Name()).At(g.Pos)
 		}
 	}
 	if (g.Fn == plan.Sum || g.Fn == plan.Avg) && !g.Arg.Type().IsNumber() { // measures are integers, made of numbers
-		return f, sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, g.Arg.Type()).At(g.Pos)
+		return f, sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Name(), g.Arg.Type()).At(g.Pos)
 	}
 	if g.Distinct && g.Fn != plan.Count {
 		if f.Kind = sensitivity.IsAvg; g.Fn == plan.Sum {
@@ -161,7 +161,7 @@ func refuseAggregate(g plan.AggItem) error {
 		return sqlerr.New(sqlerr.PrivateShape, "%s over private rows would list what single rows hold", g.Fn).At(g.Pos).
 			WithHint("GROUP BY the values and count: which of them are shown is chosen with noise.")
 	}
-	return sqlerr.New(sqlerr.PrivateShape, "the aggregate %s over private rows is not supported", g.Fn).At(g.Pos).
+	return sqlerr.New(sqlerr.PrivateShape, "the aggregate %s over private rows is not supported", g.Name()).At(g.Pos).
 		WithHint("COUNT, SUM, AVG, VARIANCE, CORR and the like are there.")
 }
 

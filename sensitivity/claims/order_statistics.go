@@ -44,7 +44,7 @@ func (z *Measurer) orderStatistic(g plan.AggItem, f *sensitivity.Formula) error 
 			order = "1 DESC NULLS LAST"
 		}
 		text := plan.Readable(z.Out.Query, x)
-		return sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Fn, t).At(g.Pos).
+		return sqlerr.New(sqlerr.PrivateShape, "%s of %s over private rows is not supported", g.Name(), t).At(g.Pos).
 			WithHint("Group by it: SELECT %s, count(*) FROM %s GROUP BY 1 ORDER BY %s LIMIT 1. Of a time, take a number: extract(epoch FROM x).", text, z.FromText(), order)
 	}
 	t, err := z.tree(x, g)
@@ -83,7 +83,7 @@ func (z *Measurer) orderCall(g plan.AggItem, f *sensitivity.Formula) (plan.Scala
 		return g.Arg, nil
 	}
 	if len(g.Order) != 1 || !g.Within {
-		return nil, sqlerr.New(sqlerr.PrivateShape, "this form of %s over private rows is not supported", g.Fn).At(g.Pos)
+		return nil, sqlerr.New(sqlerr.PrivateShape, "this form of %s over private rows is not supported", g.Name()).At(g.Pos)
 	}
 	v, err := relation.Constant(g.Arg)
 	if err != nil {

@@ -59,7 +59,7 @@ func (z *Measurer) refine(m *sensitivity.Measure, iv *num.Interval, g plan.AggIt
 }
 
 func (z *Measurer) noRange(x plan.Scalar, g plan.AggItem) error {
-	err := sqlerr.New(sqlerr.NoRange, "%s, so one person's part of %s is not bounded", LacksRange(z.withoutRange(x)), g.Fn).At(g.Pos)
+	err := sqlerr.New(sqlerr.NoRange, "%s, so one person's part of %s is not bounded", LacksRange(z.withoutRange(x)), g.Name()).At(g.Pos)
 	such := ""
 	if call, ok := x.(*plan.Call); ok && call.Fn == funcs.Length {
 		such = "; lo and hi are such as interval '30 days'"

@@ -383,7 +383,7 @@ func (d *divider) counted(a *plan.Aggregate, s *split) (plan.Rel, error) {
 		switch {
 		case g.Fn == plan.CountRows:
 		case g.Fn != plan.Count || len(g.More) > 0 || g.Distinct && !slices.Equal([]plan.ColID{scope.PlainColumn(g.Arg)}, s.key):
-			return nil, sqlerr.New(sqlerr.PrivateShape, "%s over public rows that private ones keep or leave out is not supported: which they are would tell of persons", g.Fn).At(g.Pos).
+			return nil, sqlerr.New(sqlerr.PrivateShape, "%s over public rows that private ones keep or leave out is not supported: which they are would tell of persons", g.Name()).At(g.Pos).
 				WithHint("Count them: count(*).")
 		case !g.Distinct:
 			g.Filter = relation.And(g.Filter, &plan.Is{X: g.Arg, What: "NULL", Not: true})

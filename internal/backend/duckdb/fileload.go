@@ -360,7 +360,7 @@ func (s *source) check(ctx context.Context, conn *sql.Conn, cols []wanted) error
 			first(w, "contains("+w.raw+", chr(0))", "the text has a byte zero")
 		}
 		if w.duck != w.has.duck {
-			first(w, fmt.Sprintf("%s IS NOT NULL AND (%s) IS NULL", w.raw, w.value()), "the value cannot be kept as "+w.Type.String()+writtenAs(w.Type))
+			first(w, fmt.Sprintf("%s IS NOT NULL AND (%s) IS NULL", w.raw, w.value()), "the value cannot be kept as "+w.Type.String()+writtenAs(w.Type)+otherType(w.Type))
 		}
 		if w.NotNull {
 			first(w, w.raw+" IS NULL", "there is no value, but the column is declared not_null")
@@ -447,4 +447,13 @@ func writtenAs(t sqltype.Type) string {
 		return ": it is written year-month-day hour:minute:second, as 2024-05-13 14:30:00"
 	}
 	return ""
+}
+
+// otherType says what to do about a value that a type does not hold.
+func otherType(t sqltype.Type) string {
+	other := "text"
+	if t.IsInteger() {
+		other = "numeric(12,2) or text"
+	}
+	return ". Mend the file, or declare another type of the column in the policy: type: " + other
 }

@@ -254,7 +254,7 @@ func TestFilesRefused(t *testing.T) {
 		{"empty", map[string]string{"t.csv": ""}, FileTable{Name: "t"}, "no header line"},
 		{"missing column", map[string]string{"t.csv": "a,b\n1,2\n"}, FileTable{Name: "t", Columns: []FileColumn{{Name: "c"}}}, `no column "c" (it has a, b)`},
 		{"column twice", map[string]string{"t.csv": "a,A\n1,2\n"}, FileTable{Name: "t"}, "is there twice"},
-		{"not a number", map[string]string{"t.csv": "a\n1\n" + secretValue + "\n"}, FileTable{Name: "t", Columns: []FileColumn{{Name: "a", Type: sqltype.Int4}}}, `column "a", line 3: the value cannot be kept as integer`},
+		{"not a number", map[string]string{"t.csv": "a\n1\n" + secretValue + "\n"}, FileTable{Name: "t", Columns: []FileColumn{{Name: "a", Type: sqltype.Int4}}}, `column "a", line 3: the value cannot be kept as integer. Mend the file, or declare another type of the column in the policy: type: numeric(12,2) or text`},
 		{"a fraction", map[string]string{"t.csv": "a\n1.5\n"}, FileTable{Name: "t", Columns: []FileColumn{{Name: "a", Type: sqltype.Int4}}}, `line 2`},
 		{"day first", map[string]string{"t.csv": "a\n13.05.2024\n"}, FileTable{Name: "t", Columns: []FileColumn{{Name: "a", Type: sqltype.Type{OID: sqltype.OIDDate}}}}, `cannot be kept as date: it is written year-month-day, as 2024-05-13`},
 		{"too large", map[string]string{"t.csv": "a\n3000000000\n"}, FileTable{Name: "t", Columns: []FileColumn{{Name: "a", Type: sqltype.Int4}}}, `cannot be kept as integer`},
