@@ -78,12 +78,15 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	hangup := make(chan os.Signal, 1) // from the first moment: while the server starts, too, a SIGHUP must not end it
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
+	progress := startProgress(os.Stderr, "reading the data")
+	defer progress.End()
 	b, err := openBackend(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer closing(s.Log, "backend", b.Close)
 	s.Backend = b
+	progress.At("reading the schema and the ledger")
 	var watch ops.Observers
 	if p.Audit != "none" {
 		if s.Audit, err = ops.OpenAudit(p.Audit, s.Log); err != nil {
@@ -130,6 +133,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	progress.End()
 	s.tcp = l.Addr()
 	opened := []io.Closer{l}
 	closeAll := func(err error) error {
