@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -31,6 +32,7 @@ func TestTerminalProgress(t *testing.T) {
 		{"pg_class", []string{"init", "--backend", pg.URL("demo"), "--unit", "patients.patient_id"}, `reading the schema`},
 		{"pg_class", []string{"check", "--config", path}, `reading the schema`},
 		{"pg_class", []string{"rehearse", sql, "--config", path, "--analyst", "analyst"}, `reading the schema`},
+		{"pg_class", []string{"serve", "--config", path, "--listen", "127.0.0.1:0"}, `reading the (data|schema and the ledger)`},
 		{"stays", []string{"train", "--file", sql, "--config", path, "--analyst", "analyst"}, `reading private rows; charged: price \d`},
 	} {
 		if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE "+c.lock+" IN ACCESS EXCLUSIVE MODE"); err != nil {
@@ -42,6 +44,12 @@ func TestTerminalProgress(t *testing.T) {
 		term.wait(t, 0, regexp.MustCompile(`\d+ s: `+c.tells), 1)
 		if _, err := conn.Exec(t.Context(), "ROLLBACK"); err != nil {
 			t.Fatal(err)
+		}
+		if c.args[0] == "serve" { // it says that it listens, and ends by a signal
+			term.wait(t, 0, regexp.MustCompile(`"serving"`), 1)
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
 		}
 		<-term.over
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,8 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	progress := startProgress(os.Stderr, "reading the data")
-	defer progress.End()
+	ready := sync.OnceFunc(progress.End)
+	defer ready()
 	b, err := openBackend(ctx, p)
 	if err != nil {
 		return err
@@ -133,7 +135,7 @@ func (s *daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	progress.End()
+	ready()
 	s.tcp = l.Addr()
 	opened := []io.Closer{l}
 	closeAll := func(err error) error {
