@@ -49,6 +49,9 @@ func queryCommand() *cobra.Command {
 func askCommand(use, short, long, prefix string) *cobra.Command {
 	a := &oneQuestion{prefix: prefix}
 	c := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		if isPsqlCommand(args[0]) {
+			return fmt.Errorf("%s is a command of psql: run it there, where it is free", strings.TrimSpace(args[0]))
+		}
 		if isFile := a.prefix != "" && isScript(args[0]); isFile {
 			return a.explainFile(cmd, args[0])
 		}

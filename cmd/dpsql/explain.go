@@ -32,13 +32,16 @@ Exit code: 0 all were explained, 1 could not explain, 3 some statements of the f
 	return c
 }
 
-// isScript says whether an argument is a file of statements: a statement is never one word.
+// isScript says whether an argument is a file of statements: a statement is never one word, and psql's own commands are no files.
 func isScript(arg string) bool {
 	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
 		return true
 	}
-	return arg == "-" || !strings.ContainsAny(strings.TrimSpace(arg), " \t\r\n")
+	return arg == "-" || !isPsqlCommand(arg) && !strings.ContainsAny(strings.TrimSpace(arg), " \t\r\n")
 }
+
+// isPsqlCommand says whether an argument is a command of psql, such as \dt.
+func isPsqlCommand(arg string) bool { return strings.HasPrefix(strings.TrimSpace(arg), `\`) }
 
 // explainFile explains the statements of a file in their order, as one session.
 func (q *oneQuestion) explainFile(cmd *cobra.Command, path string) (err error) {

@@ -223,3 +223,16 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// TestPsqlCommandIsNoFile: a command of psql is neither a statement nor a file of statements.
+func TestPsqlCommandIsNoFile(t *testing.T) {
+	for _, command := range []string{"explain", "query"} {
+		var out strings.Builder
+		c := root()
+		c.SetArgs([]string{command, `\dt`, "--config", "p.yaml"})
+		c.SetErr(&out)
+		if code := run(t.Context(), c); code != exitFailed || !strings.Contains(out.String(), `\dt is a command of psql: run it there`) {
+			t.Errorf("%s: exit %d, %s", command, code, out.String())
+		}
+	}
+}

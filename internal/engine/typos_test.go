@@ -38,6 +38,7 @@ func TestTypos(t *testing.T) {
 		{"clerk", "SELECT count(*) FROM patient", `Perhaps you meant "patients".`},
 		{"clerk", "SELECT count(*) FROM encouters", ""},
 		{"clerk", "SELECT wieght FROM patients", "There are: patient_id, gender."},
+		{"clerk", `SELECT wieght FROM (SELECT count(*) AS "In All" FROM patients) d`, `There are: "In All".`},
 	} {
 		pe, _ := w.refusal(t, Place{On: "clinic", As: c.user, Policy: [][]string{{"epsilon: 20", "epsilon: 21"}}}, []string{c.sql})
 		if pe.Hint != c.hint {

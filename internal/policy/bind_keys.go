@@ -63,7 +63,7 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 	refused := b.add(d.at, "table %s: the foreign key %v to %s is a second way to a unit", d, fk.Columns, target.decl)
 	if b.isSameKind(d, target.decl) {
 		if target == bt && b.p.rootOf(d) != nil {
-			refused.hint("write unprotected: true at the column: a row is then its own person's alone, and what it says of the other one is not protected. Leaving out the column changes nothing")
+			refused.hint("write unprotected: true at the column: a row is then its own person's alone, and what it says of the other one is not protected. To leave the column out of the policy is not enough, as the foreign key stays")
 			return
 		}
 		refused.hint("say what it means: %sunprotected: true at the column if that person needs no protection here. If both people do, leave the table out, because no statement reads rows of two people", same)

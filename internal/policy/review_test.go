@@ -848,7 +848,7 @@ analysts: {}
 	if !contains(r.Warnings, "there is no analyst") {
 		t.Errorf("%v", r.Warnings)
 	}
-	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Hint, "Leaving out the column changes nothing") || strings.Contains(r.Problems[0].Hint, "table out") {
+	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Hint, "To leave the column out of the policy is not enough") || strings.Contains(r.Problems[0].Hint, "table out") {
 		t.Errorf("%v", r.Problems)
 	}
 }

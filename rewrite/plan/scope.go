@@ -82,7 +82,11 @@ func (b *binder) whereIs(s *scope, err *sqlerr.Error, name string) *sqlerr.Error
 		return err.WithHint("It is a column of %s.", elsewhere[0].Spelled())
 	}
 	if len(names) > 0 && len(names) <= maxHinted {
-		return err.WithHint("There are: %s.", strings.Join(names, ", "))
+		quoted := make([]string, len(names))
+		for i, n := range names {
+			quoted[i] = QuoteIdent(n)
+		}
+		return err.WithHint("There are: %s.", strings.Join(quoted, ", "))
 	}
 	return err
 }

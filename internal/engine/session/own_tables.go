@@ -266,7 +266,11 @@ func (s *Session) LeftLine(b ledger.Balance, asked dp.Loss) string {
 	if down := server.RoundDown3(low); b.CanAdmit(f.Usual(down)) {
 		low = down
 	}
-	return fmt.Sprintf("left: no statement at price %s%s; SET dpsql.price = %s lets a count pass", server.Number(e), otherBudgetNote(b, f.Usual(e)), server.Number(low))
+	why := otherBudgetNote(b, f.Usual(e))
+	if b.Analyst.Rooms.StatementsLeft(dp.Loss{}, f.Usual(e)) == 0 {
+		why = ", which is above your whole budget"
+	}
+	return fmt.Sprintf("left: no statement at price %s%s; SET dpsql.price = %s lets a count pass", server.Number(e), why, server.Number(low))
 }
 
 // otherBudgetNote says whose budget does not hold a charge, where the own one does.
