@@ -3,59 +3,13 @@ package owner
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/policy"
 )
-
-// URLVariable is the environment variable that a policy names instead of a URL with a password.
-const URLVariable = "DPSQL_DATABASE_URL"
-
-// InitOptions say how a first policy is written.
-type InitOptions struct {
-	Dataset string // the data set's name
-	Source  string // the database's own name, where that is another
-	Backend string // "postgres", "duckdb" or "files"
-	URL     string // URL, file or folder, as the policy shall name it; a URL with a password is replaced by env:DPSQL_DATABASE_URL
-	Unit    string // table.column; "": the best of Candidates, or what Merge says
-	Merge   []byte // an older policy to bring up to the schema; nil: none
-}
-
-// anyUnit stands for a unit that the owner knows.
-const anyUnit = "table.column"
-
-// command is init with that unit, as a shell runs it from a comment's line.
-func (o InitOptions) command(unit string) string {
-	if inComment(unit) != unit {
-		unit = anyUnit
-	}
-	place := "URL"
-	switch name, isVariable := strings.CutPrefix(o.URL, "env:"); {
-	case isVariable:
-		place = `"$` + name + `"`
-	case o.Backend == backendPostgres && hasPassword(o.URL):
-		place = `"$` + URLVariable + `"`
-	case inComment(o.URL) == o.URL:
-		place = shellQuoted(o.URL)
-	}
-	return "dpsql init --backend " + place + " --unit " + shellQuoted(unit)
-}
-
-// plainWord is what a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
-
-// shellQuoted is a text as one word of a shell.
-func shellQuoted(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
 
 // Init writes a first policy from the schema alone: keys, foreign keys, types and comments, never values. What only the owner can
 // say is left as FILL_IN, which policy.Parse refuses on its line, or as a comment. With Merge it gives that text with every byte
@@ -259,18 +213,4 @@ func (w *writer) foot() {
 		seen = shellQuoted(w.s.spell(w.s.root))
 	}
 	w.add("#   dpsql user add NAME --may "+seen+" --config policy.yaml", "analysts: {}")
-}
-
-// hasPassword reports a URL that must not stand in a file; one that cannot be read whole might hide a password.
-func hasPassword(text string) bool {
-	if strings.HasPrefix(text, "env:") {
-		return false
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" {
-		return true
-	}
-	query, err := url.ParseQuery(u.RawQuery)
-	_, has := u.User.Password()
-	return has || err != nil || query.Has("password") || query.Has("sslpassword") || query.Has("passfile")
 }

@@ -10,12 +10,6 @@ import (
 	"github.com/dpsql/dpsql/internal/policy"
 )
 
-const (
-	backendPostgres = "postgres"
-	backendDuckDB   = "duckdb"
-	backendFiles    = "files"
-)
-
 // schema is what a database says of its tables, with the foreign keys as edges between them.
 type schema struct {
 	backend       string

@@ -77,22 +77,3 @@ func writableName(name string) bool {
 }
 
 func writable(t *table) bool { return writableName(t.rel.Name) && writableName(t.rel.Schema) }
-
-const longestComment = 120
-
-// inComment is a text as part of a one-line comment.
-func inComment(s string) string {
-	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return ' '
-		}
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))), " ")
-	if r := []rune(s); len(r) > longestComment {
-		return string(r[:longestComment]) + "..."
-	}
-	return s
-}
