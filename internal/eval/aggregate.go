@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -27,12 +28,12 @@ type group struct {
 
 func (c *compiler) aggregate(n *plan.Aggregate) (step, error) {
 	if len(n.Errors) > 0 {
-		fn := plan.Sum
-		if slices.ContainsFunc(n.Aggs, func(g plan.AggItem) bool { return g.ID == n.Errors[0].Of && g.Fn == plan.Avg }) {
-			fn = plan.Avg
+		of := n.Errors[0]
+		hint := fmt.Sprintf("No interval of it is known. Run the inner query alone, with %s of its aggregate: that is known for each of its rows.", of.Kind)
+		if at := slices.IndexFunc(n.Aggs, func(g plan.AggItem) bool { return g.ID == of.Of }); at >= 0 && (n.Aggs[at].Fn == plan.Sum || n.Aggs[at].Fn == plan.Avg) {
+			hint = fmt.Sprintf("Ask for %s(%s(x) OVER ()), which is known, or for the total in a query of its own.", of.Kind, n.Aggs[at].Fn)
 		}
-		return step{}, unsupported("%s is of an aggregate over private rows, and this one is over released values or public rows", n.Errors[0].Kind).At(n.Pos).
-			WithHint("Ask for %s(%s(x) OVER ()), which is known, or for the total in a query of its own.", n.Errors[0].Kind, fn)
+		return step{}, unsupported("%s is of an aggregate over private rows, and this one is over released values or public rows", of.Kind).At(n.Pos).WithHint("%s", hint)
 	}
 	in, err := c.rel(n.Input)
 	if err != nil {
