@@ -9,19 +9,20 @@ import "math"
 func gather(steps []Step) []Step {
 	var out []Step
 	at := map[any]int{}
+	type unsampled struct{} // the key of all Gaussians of rate 1
 	for _, s := range steps {
 		var key any = [2]any{s.Mechanism, s.Rate}
 		if m, ok := s.Mechanism.(Gaussian); ok && s.Rate == 1 && m.Sigma > 0 && s.Count > 0 {
-			key = "gaussian" // (2) not sampled
+			key = unsampled{} // (2) not sampled
 		}
 		i, ok := at[key]
 		switch {
 		case !ok:
-			if key == "gaussian" {
+			if key == any(unsampled{}) {
 				s = Step{Gaussian{s.Mechanism.(Gaussian).Sigma / math.Sqrt(float64(s.Count))}, 1, 1}
 			}
 			at[key], out = len(out), append(out, s)
-		case key == "gaussian":
+		case key == any(unsampled{}):
 			mu := 1 / out[i].Mechanism.(Gaussian).Sigma
 			out[i].Mechanism = Gaussian{1 / ComposeGDP(mu, math.Sqrt(float64(s.Count))/s.Mechanism.(Gaussian).Sigma)}
 		default:

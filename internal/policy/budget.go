@@ -5,6 +5,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/shopspring/decimal"
+
+	"github.com/dpsql/dpsql/internal/base/dp"
 )
 
 // Windows are the words that budget.per knows: calendar windows in UTC.
@@ -124,9 +126,9 @@ func (f *file) query(n ast.Node) {
 			q.Delta = x
 		}},
 		{name: "mechanism", read: func(n ast.Node) {
-			q.Mechanism = f.choice(n, "query.mechanism", []string{defaultMechanism, "laplace", "gaussian"}, nil)
-			if q.Mechanism == "gaussian" {
-				gaussian(n, "query.mechanism gaussian")
+			q.Mechanism = f.choice(n, "query.mechanism", mechanismWords(), nil)
+			if dp.NoiseKind(q.Mechanism).HasL2Scale() {
+				gaussian(n, "query.mechanism "+q.Mechanism)
 			}
 		}},
 		{name: "bounding", read: func(n ast.Node) {
@@ -155,7 +157,16 @@ func (f *file) query(n ast.Node) {
 			}
 		}},
 	})
-	if l2 != nil && q.Mechanism == "laplace" {
-		f.add(at(l2), "query.bounding l2 is for Gaussian noise, but query.mechanism is laplace")
+	if k := dp.NoiseKind(q.Mechanism); l2 != nil && k.IsAdded() && !k.HasL2Scale() {
+		f.add(at(l2), "query.bounding l2 is for Gaussian noise, but query.mechanism is %s", q.Mechanism)
 	}
+}
+
+// mechanismWords are what query.mechanism may be.
+func mechanismWords() []string {
+	out := []string{defaultMechanism}
+	for _, k := range dp.Mechanisms {
+		out = append(out, string(k))
+	}
+	return out
 }

@@ -83,7 +83,7 @@ type Budget struct {
 type Query struct {
 	Epsilon         float64
 	Delta           float64 // of one statement that selects groups
-	Mechanism       string  // "auto", "laplace" or "gaussian"
+	Mechanism       string  // "auto", or one of dp.Mechanisms
 	Bounding        string  // "linf", "l2" or "auto"; of rows joined off the unit "elastic" or "truncate"
 	Joins           string  // JoinsOnUnit or JoinsAny
 	MaxGroups       uint64  // groups to which one unit contributes (L0); 0: chosen by each statement

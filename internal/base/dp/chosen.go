@@ -63,6 +63,9 @@ const (
 	TruncatedNoise NoiseKind = "truncated_laplace"
 )
 
+// Mechanisms are the laws of noise that a policy or SET may name, in the order in which EXPLAIN compares them. A plan has the first where nothing speaks for another.
+var Mechanisms = []NoiseKind{LaplaceNoise, GaussianNoise}
+
 // kinds has a row for each law of noise: whether it is added to numbers, whether its scale goes by the L2 norm, whether a Clipped event has it and for one vector alone, and the event that is run.
 var kinds = map[NoiseKind]struct {
 	added, l2, clips, vector bool

@@ -556,8 +556,8 @@ func (x Explainer) fresh(mp *price.Quote) ([]answer.Line, error) {
 		return lines, nil
 	}
 	lines = append(lines, answer.Line{Text: "Expected 95% error" + stage.OfComputed(" of ", x.Program, a) + ": " + strings.Join(stage.Texts(errs), ", ") + private.OutlierNote(mp), Key: "Expected Errors", Value: errs})
-	if gain := price.GaussianGain(a, x.St.Request, mp, nil); gain >= private.WorthNaming {
-		lines = append(lines, answer.Note("SET dpsql.mechanism = gaussian may make these intervals up to %s times narrower. Fewer statements may be left then", server.Number(math.Round(gain*10)/10)))
+	if noise, gain := price.NarrowerNoise(a, x.St.Request, mp, nil); gain >= private.WorthNaming {
+		lines = append(lines, answer.Note("SET dpsql.mechanism = %s may make these intervals up to %s times narrower. Fewer statements may be left then", string(noise), server.Number(math.Round(gain*10)/10)))
 	}
 	compared, err := x.comparedLines(mp, b)
 	return append(lines, compared...), err

@@ -60,7 +60,7 @@ func (t *Training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 	}
 	// The deltas have ended, or both sums of what comes with one. What the training's parts lose has no delta, and a training by plain epsilons has none either.
 	if t.Plan.Composed != nil {
-		if !t.under.Mechanism.Allows(price.Gaussian) {
+		if !t.under.Mechanism.AllowsL2Scale() {
 			other := *t
 			if other.under.Mechanism = price.Auto; other.priceBy(d.Balance) == nil && d.Balance.CanAdmit(other.loss) {
 				return "SET dpsql.mechanism = auto passes now."

@@ -12,7 +12,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
-	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/internal/engine/stage"
@@ -63,7 +62,7 @@ func (t *Training) chooseCharge(balance ledger.Balance) error {
 	}
 	if parts, err := t.filter.Loss(*t.Plan.Composed); err == nil { // else there is none at this order
 		_, ended := balance.PureEnded()
-		prefers := t.under.Mechanism.Allows(price.Gaussian) && t.filter.PrefersRenyi()
+		prefers := t.under.Mechanism.AllowsL2Scale() && t.filter.PrefersRenyi()
 		fits, otherFits := balance.CanAdmit(parts), balance.CanAdmit(t.loss)
 		smaller := parts.Renyi < t.loss.Renyi && (fits || !otherFits)
 		switch {

@@ -107,7 +107,7 @@ func unitsFromSelection(a *sensitivity.Analysis) int {
 func LeastKept(a *sensitivity.Analysis, ask Request) float64 {
 	w := weigh(a, ask)
 	left := 1 - float64(w.take)/float64(whole-slices.Max(append(w.lost, 0)))
-	if a.Limit.Norm == sensitivity.L2 || ask.CanBeGaussian() {
+	if a.Limit.Norm == sensitivity.L2 || ask.CanHaveL2Scale() {
 		return math.Sqrt(left)
 	}
 	return left

@@ -15,25 +15,41 @@ import (
 // Mechanism is a choice of noise.
 type Mechanism string
 
-// The mechanisms that a policy or SET may name. A plan has one of those but Auto.
+// The mechanisms that a policy or SET may name: Auto, and each of dp.Mechanisms. A plan has one of the latter.
 const (
 	Auto     Mechanism = "auto"
-	Laplace  Mechanism = "laplace"
-	Gaussian Mechanism = "gaussian"
+	Laplace  Mechanism = Mechanism(dp.LaplaceNoise)
+	Gaussian Mechanism = Mechanism(dp.GaussianNoise)
 )
 
-// mechanisms has a row for each mechanism of a plan: its name in prose, the noise of its measures and of its selection, and the event of a measure without a choice.
+// mechanisms has a row for each mechanism that a statement may ask for: its name in prose, the noise of its measures, of vectors of a bounded L2 norm ("": it bounds none) and of its selection, and the event of a measure without a choice. Auto has no event: it asks for none of them.
 var mechanisms = map[Mechanism]struct {
-	name             string
-	noise, selection dp.NoiseKind
-	event            func(*budget.Filter, dp.Sensitivity, budget.Limit) (dp.Event, error)
+	name                   string
+	noise, norm, selection dp.NoiseKind
+	event                  func(*budget.Filter, dp.Sensitivity, budget.Limit) (dp.Event, error)
 }{
-	Laplace:  {"Laplace", dp.LaplaceNoise, "", laplaceEvent},
-	Gaussian: {"Gaussian", dp.GaussianNoise, dp.GaussianNoise, gaussianEvent},
+	Auto:     {},
+	Laplace:  {"Laplace", dp.LaplaceNoise, "", "", laplaceEvent},
+	Gaussian: {"Gaussian", dp.GaussianNoise, dp.GaussianNormNoise, dp.GaussianNoise, gaussianEvent},
 }
 
-// Compared are the mechanisms of a plan in the order in which EXPLAIN compares them.
-var Compared = []Mechanism{Laplace, Gaussian}
+// Compared are the mechanisms of a plan in the order of dp.Mechanisms.
+var Compared = func() []Mechanism {
+	out := make([]Mechanism, len(dp.Mechanisms))
+	for i, k := range dp.Mechanisms {
+		out[i] = Mechanism(k)
+	}
+	return out
+}()
+
+// Words are what a policy or SET may name.
+func Words() []string {
+	out := []string{string(Auto)}
+	for _, m := range Compared {
+		out = append(out, string(m))
+	}
+	return out
+}
 
 // Name is the mechanism's in prose; "" where no plan has it.
 func (m Mechanism) Name() string { return mechanisms[m].name }
@@ -41,15 +57,23 @@ func (m Mechanism) Name() string { return mechanisms[m].name }
 // HasL2Scale is that of the mechanism's noise.
 func (m Mechanism) HasL2Scale() bool { return mechanisms[m].noise.HasL2Scale() }
 
-// Allows reports that a statement that asks for m may have a plan of another mechanism: that one is asked for, or none is.
-func (m Mechanism) Allows(of Mechanism) bool {
-	_, named := mechanisms[m]
-	return !named || m == of
+// allows reports that a statement that asks for m may have a plan of another mechanism: that one is asked for, or none is.
+func (m Mechanism) allows(of Mechanism) bool {
+	row, known := mechanisms[m]
+	return known && (row.event == nil || m == of)
 }
 
-// IsGaussianUnder reports that a statement that asks for m may have Gaussian noise, if the budget has a price for that.
-func (m Mechanism) IsGaussianUnder(f *budget.Filter) bool {
-	return m.Allows(Gaussian) && (!m.Allows(Laplace) || f.PrefersRenyi())
+// allowsScale reports that a statement that asks for m may have noise whose scale goes by the L2 norm, or noise whose scale does not.
+func (m Mechanism) allowsScale(l2 bool) bool {
+	return slices.ContainsFunc(Compared, func(of Mechanism) bool { return m.allows(of) && of.HasL2Scale() == l2 })
+}
+
+// AllowsL2Scale reports that a statement that asks for m may have noise whose scale goes by the L2 norm. It has a Renyi loss alone.
+func (m Mechanism) AllowsL2Scale() bool { return m.allowsScale(true) }
+
+// PrefersL2Scale reports that a statement that asks for m has such noise where it errs less, if the budget has a price for it: auto takes none where the plain sum of epsilons has more room.
+func (m Mechanism) PrefersL2Scale(f *budget.Filter) bool {
+	return m.allowsScale(true) && (!m.allowsScale(false) || f.PrefersRenyi())
 }
 
 // limited is what of a limit counts for the mechanism.
@@ -78,7 +102,7 @@ type Request struct {
 	Most       float64            // the most, 0 where that is not known
 	Stages     int                // of how many the price is a part; 0 is 1
 	QueryDelta float64            // delta of one selecting statement
-	Mechanism  Mechanism          // Auto, Laplace, Gaussian
+	Mechanism  Mechanism          // Auto, or one of Compared
 	Population int64              // about how many units there are, as the policy says or assumes
 	Kinds      map[dp.Unit]uint64 // the same of each kind of units, where the policy says it of each
 }
@@ -114,7 +138,7 @@ func (ask Request) PerStage(stages int) Request {
 // last: one, or where the cap of groups is chosen one for each of its edges.
 type Quote struct {
 	Price      float64
-	Mechanism  Mechanism  // Laplace or Gaussian; "" where only a selection with Laplace noise or picks are run, or nothing
+	Mechanism  Mechanism  // one of Compared; "" where only a selection with Laplace noise or picks are run, or nothing
 	Choices    []dp.Event // dp.AboveThreshold, or of flows dp.Choice
 	Scale      *Scale     // in place of Choices
 	Shares     []float64  // of the price, a choice: for EXPLAIN, as the next three
@@ -166,31 +190,47 @@ func (p *Quote) Events() []dp.Event {
 // again by the filter over the events as they will be run, and a sum above the tag is refused. Sequential composition: package
 // budget. The number of parts and the sensitivities come from the plan and the policy, so no scale depends on private rows.
 func New(a *sensitivity.Analysis, ask Request) (*Quote, error) {
-	if a.Limit.Norm == sensitivity.L2 { // which bounds nothing but Gaussian noise
-		if ask.Filter.Order == 0 || !ask.Mechanism.Allows(Gaussian) {
-			return nil, sqlerr.New(sqlerr.BadMechanism, "dpsql.bounding = l2 needs Gaussian noise").
-				WithHint("SET dpsql.bounding = linf, or dpsql.mechanism = auto under a policy with delta and accountant: rdp.")
+	candidates, err := ask.candidates(a.Limit.Norm)
+	if err != nil {
+		return nil, err
+	}
+	best, err := build(a, ask, candidates[0])
+	if err != nil || len(best.noisy())+len(best.Selections) == 0 {
+		return best, err
+	}
+	for _, m := range candidates[1:] {
+		if other, err := build(a, ask, m); err == nil && logErrors(other) < logErrors(best) {
+			best = other
 		}
-		return build(a, ask, Gaussian)
 	}
-	laplace, err := build(a, ask, Laplace)
-	if !ask.Mechanism.Allows(Gaussian) || ask.Filter.Order == 0 && ask.Mechanism.Allows(Laplace) {
-		return laplace, err
+	return best, nil
+}
+
+// candidates are the mechanisms that a plan may have, the usual one first: what is asked for, or of auto all that bound vectors of the norm and have a price that is not the dearer. There is at least one.
+func (ask Request) candidates(norm sensitivity.Norm) ([]Mechanism, error) {
+	l2 := norm == sensitivity.L2
+	var out []Mechanism
+	unpriced := ""
+	for _, m := range Compared {
+		switch row := mechanisms[m]; {
+		case !ask.Mechanism.allows(m) || l2 && row.norm == "":
+		case !m.HasL2Scale() || ask.Filter.Order != 0 && (l2 || ask.Mechanism.PrefersL2Scale(ask.Filter)):
+			out = append(out, m)
+		case ask.Filter.Order == 0:
+			unpriced = row.name
+		}
 	}
-	if ask.Filter.Order == 0 {
-		return nil, sqlerr.New(sqlerr.BadMechanism, "Gaussian noise needs a Renyi budget, which this data set's policy does not have").
+	switch {
+	case len(out) > 0:
+		return out, nil
+	case l2:
+		return nil, sqlerr.New(sqlerr.BadMechanism, "dpsql.bounding = l2 needs Gaussian noise").
+			WithHint("SET dpsql.bounding = linf, or dpsql.mechanism = auto under a policy with delta and accountant: rdp.")
+	case unpriced != "":
+		return nil, sqlerr.New(sqlerr.BadMechanism, "%s noise needs a Renyi budget, which this data set's policy does not have", unpriced).
 			WithHint("SET dpsql.mechanism = auto, or ask the owner for budget.delta > 0 and accountant: rdp.")
 	}
-	gaussian, gerr := build(a, ask, Gaussian)
-	switch {
-	case !ask.Mechanism.Allows(Laplace):
-		return gaussian, gerr
-	case err != nil || gerr != nil || len(laplace.noisy())+len(laplace.Selections) == 0 || !ask.Filter.PrefersRenyi():
-		return laplace, err
-	case logErrors(gaussian) < logErrors(laplace):
-		return gaussian, nil
-	}
-	return laplace, nil
+	return nil, sqlerr.New(sqlerr.Internal, "no plan has the mechanism %q", string(ask.Mechanism))
 }
 
 // noisy are the events that carry noise of the mechanism.
@@ -237,17 +277,31 @@ func logVariances(list []dp.Event) float64 {
 	return sum
 }
 
-// GaussianGain is how many times narrower Gaussian noise of the same price may be than the Laplace noise that auto took of a plan, at bounds that were chosen or, where chosen is nil, at typical ones: the geometric mean over the measures. A person's L2 norm over n groups may be smaller than
+// NarrowerNoise is the mechanism that errs least of those that auto did not take for a plan, since they have a Renyi loss alone, and how many times narrower its noise of the same price may be, at bounds that were chosen or, where chosen is nil, at typical ones: the geometric mean over the measures. A person's L2 norm over n groups may be smaller than
 // the L1 norm by the root of n. 1: there is no other noise to take.
-func GaussianGain(a *sensitivity.Analysis, ask Request, of *Quote, chosen Chosen) float64 {
-	if !ask.Mechanism.Allows(Laplace) || !ask.Mechanism.Allows(Gaussian) || ask.Filter.Order == 0 || of.Mechanism == "" || of.Mechanism.HasL2Scale() || a.Joined != nil || a.Pairs != nil || len(of.Measures) != len(a.Measures) {
-		return 1
+func NarrowerNoise(a *sensitivity.Analysis, ask Request, of *Quote, chosen Chosen) (best Mechanism, gain float64) {
+	gain = 1
+	if ask.Filter.Order == 0 || of.Mechanism == "" || of.Mechanism.HasL2Scale() || a.Joined != nil || a.Pairs != nil || len(of.Measures) != len(a.Measures) {
+		return "", gain
 	}
+	for _, m := range Compared {
+		if m == of.Mechanism || !m.HasL2Scale() || !ask.Mechanism.allows(m) {
+			continue
+		}
+		if g := gainOf(a, ask, of, m, chosen); best == "" || g > gain {
+			best, gain = m, g
+		}
+	}
+	return best, gain
+}
+
+// gainOf is NarrowerNoise of one mechanism.
+func gainOf(a *sensitivity.Analysis, ask Request, of *Quote, m Mechanism, chosen Chosen) float64 {
 	with, norm := *a, 1.0
 	if a.Limit.Norm == sensitivity.L1 {
 		with.Limit.Norm, norm = sensitivity.L2, math.Sqrt(float64(a.Limit.PerUnit))
 	}
-	other, err := build(&with, ask, Gaussian)
+	other, err := build(&with, ask, m)
 	if err != nil {
 		return 1
 	}
@@ -386,7 +440,7 @@ func event(f *budget.Filter, a *sensitivity.Analysis, m sensitivity.Measure, l b
 		case m.Pick != nil:
 			kind = dp.PickNoise
 		case a.Limit.Norm == sensitivity.L2:
-			kind = dp.GaussianNormNoise
+			kind = mechanisms[mech].norm
 		}
 		least := m.PerGroup
 		if m.Bound != nil {
@@ -414,7 +468,7 @@ func tooMuch(err error) error {
 		WithHint("Ask with a larger dpsql.price, over a narrower range, or for fewer groups.").WithCause(err)
 }
 
-// CanBeGaussian reports whether a statement may have Gaussian noise: it is asked for, or auto may take it.
-func (ask Request) CanBeGaussian() bool {
-	return ask.Filter.Order != 0 && ask.Mechanism.IsGaussianUnder(ask.Filter)
+// CanHaveL2Scale reports whether a statement may have noise whose scale goes by the L2 norm: it is asked for, or auto may take it.
+func (ask Request) CanHaveL2Scale() bool {
+	return ask.Filter.Order != 0 && ask.Mechanism.PrefersL2Scale(ask.Filter)
 }

@@ -138,8 +138,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestGaussianGain: what auto did not take is named by how much narrower it is, as its own plan says; of one group it is no better, nor where noise was asked for, has no other kind, or is Gaussian.
-func TestGaussianGain(t *testing.T) {
+// TestNarrowerNoise: what auto did not take is named by how much narrower it is, as its own plan says; of one group it is no better, nor where noise was asked for, has no other kind, or is Gaussian.
+func TestNarrowerNoise(t *testing.T) {
 	few := filter(t, 1, 1e-6, 0.1, budget.AccountantRDP)
 	ask := Request{Filter: few, Epsilon: 0.1, QueryDelta: 1e-9, Mechanism: Auto}
 	gain := func(a *sensitivity.Analysis, ask Request) float64 {
@@ -147,7 +147,8 @@ func TestGaussianGain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return GaussianGain(a, ask, p, nil)
+		_, g := NarrowerNoise(a, ask, p, nil)
+		return g
 	}
 	many := analysis(true, 100, 10, 130)
 	with := ask

@@ -89,7 +89,7 @@ func TestSettled(t *testing.T) {
 	a := shape{public: true, groups: 30, perUnit: 1, parts: []measured{chosenCount, chosenSum}}.analysis()
 	count, sum := &a.Measures[0], &a.Measures[1]
 	sum.Kind, sum.HasOwnChoice, sum.RowHi = sensitivity.CentredSum, true, 100 // 200 half steps a row
-	p, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1, QueryDelta: 1e-9, Population: 10_000})
+	p, err := New(a, Request{Filter: filter(t, 20, 1e-6, 0.5, budget.AccountantRDP), Epsilon: 1, QueryDelta: 1e-9, Mechanism: Auto, Population: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,9 +38,9 @@ func (ask Request) TopUpThreshold() float64 {
 // bounds and groups are released values. Noise stays of the kind that it was, but for people counted by a selection
 // beside Gaussian noise, which has no pure part either; so a price without a pure part is one for both.
 func TopUp(a *sensitivity.Analysis, run *Run, price float64, ask Request) (*Quote, error) {
-	top, limit := startTopUp(a, run.Mechanism, price, ask)
+	top, limit, err := startTopUp(a, run.Mechanism, price, ask)
 	if top == nil {
-		return nil, nil
+		return nil, err
 	}
 	for i := range a.Measures {
 		s, err := run.sensitivity(i)
@@ -51,22 +51,25 @@ func TopUp(a *sensitivity.Analysis, run *Run, price float64, ask Request) (*Quot
 			return nil, tooMuch(err)
 		}
 	}
-	var err error
 	top.Loss, err = ask.Filter.Sum(top.Events())
 	return top, err
 }
 
 // startTopUp is a top-up without its events, and what each of them may cost; nil, as TopUp.
-func startTopUp(a *sensitivity.Analysis, mech Mechanism, price float64, ask Request) (*Quote, budget.Limit) {
+func startTopUp(a *sensitivity.Analysis, mech Mechanism, price float64, ask Request) (*Quote, budget.Limit, error) {
 	top := &Quote{Price: ask.Epsilon, Mechanism: mech, UnitsFromSelection: -1, Measures: make([]dp.Event, len(a.Measures))}
 	if len(a.Measures) == 0 || !ask.IsWorthTopUp(price) {
-		return nil, budget.Limit{}
+		return nil, budget.Limit{}, nil
 	}
 	if top.Mechanism == "" {
-		top.Mechanism = Laplace
+		candidates, err := ask.candidates(a.Limit.Norm)
+		if err != nil {
+			return nil, budget.Limit{}, err
+		}
+		top.Mechanism = candidates[0]
 	}
 	limit := top.Mechanism.limited(ask.Filter.Limit(ask.Epsilon).Less(ask.Filter.Limit(price)))
-	return top, limit.Part(1, uint64(len(a.Measures)))
+	return top, limit.Part(1, uint64(len(a.Measures))), nil
 }
 
 // ForecastTopUp is TopUp before it is known which bounds the release of p chose: of each measure the event that loses most, and a loss that is at least that of
@@ -75,9 +78,9 @@ func startTopUp(a *sensitivity.Analysis, mech Mechanism, price float64, ask Requ
 // Proof: what a Clipped event or a selection may become is listed whole (sensitivities), TopUp's own calibration is run on each, and each part of the loss
 // is the largest of them, measure by measure.
 func ForecastTopUp(a *sensitivity.Analysis, p *Quote, price float64, ask Request) (*Quote, error) {
-	top, limit := startTopUp(a, p.Mechanism, price, ask)
+	top, limit, err := startTopUp(a, p.Mechanism, price, ask)
 	if top == nil {
-		return nil, nil
+		return nil, err
 	}
 	purest := make([]dp.Event, len(a.Measures))
 	for i := range a.Measures {

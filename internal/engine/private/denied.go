@@ -75,8 +75,13 @@ func (r *Run) deniedHint(b ledger.Balance) string {
 func (r *Run) PassingPrice(b ledger.Balance) string {
 	off, epsilon := "", r.passes(b, "")
 	if slices.ContainsFunc(r.StageRuns, func(a *StageRun) bool { return a.Plan != nil && a.Plan.Mechanism.HasL2Scale() }) { // only the Renyi side holds that; the pure one may hold more
-		if other := r.passes(b, price.Laplace); other > epsilon {
-			epsilon, off = other, "SET dpsql.mechanism = laplace; "
+		for _, m := range price.Compared {
+			if m.HasL2Scale() {
+				continue
+			}
+			if other := r.passes(b, m); other > epsilon {
+				epsilon, off = other, "SET dpsql.mechanism = "+string(m)+"; "
+			}
 		}
 	}
 	if r.hasTarget() {

@@ -135,7 +135,7 @@ func (l *StageRun) facts(ctx context.Context, adjusted *finish.Errors, cut map[i
 		if err != nil {
 			return nil, err
 		}
-		bound, law, in := "declared", strings.ReplaceAll(string(run.Noise), "_", " "), run.Sensitivity
+		bound, law, in := "declared", stage.NoiseWord(run.Noise), run.Sensitivity
 		switch {
 		case m.Bound != nil:
 			bound = "chosen"
@@ -154,8 +154,8 @@ func (l *StageRun) facts(ctx context.Context, adjusted *finish.Errors, cut map[i
 		}
 		scale := stage.InUnits(run.Scale.Float(), stage.NoiseStep(m))
 		if len(l.Release.Tops) > 0 || cells > 1 { // the scale of one noise of the same variance
-			if scale = stage.InUnits(math.Sqrt(e.Variance(i)), step); law != "gaussian" {
-				law, scale = "laplace", scale/math.Sqrt2
+			if word, x, ok := stage.TogetherLaw(run.Noise, stage.InUnits(math.Sqrt(e.Variance(i)), step)); ok {
+				law, scale = word, x
 			}
 			if numbers > 1 {
 				law += fmt.Sprintf(", mean of %d", numbers)

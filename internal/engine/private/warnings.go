@@ -450,13 +450,13 @@ func fewCures(a *sensitivity.Analysis, sums []int, single bool) string {
 // perUnit is what the owner can do where the rows of a person have no declared bound.
 const perUnit = ". The owner can declare max_rows_per_unit, but intervals grow with it"
 
-// narrowerNoise names Gaussian noise where it makes a release's intervals much narrower; "" elsewhere.
+// narrowerNoise names other noise where it makes a release's intervals much narrower; "" elsewhere.
 func (r *Run) narrowerNoise(a *StageRun) string {
-	gain := price.GaussianGain(a.An, a.Request, a.Release.Plan, a.Release.Chosen)
+	noise, gain := price.NarrowerNoise(a.An, a.Request, a.Release.Plan, a.Release.Chosen)
 	if gain < WorthNaming || len(a.Release.Tops) > 0 || a.Release.Of != nil {
 		return ""
 	}
-	return fmt.Sprintf("SET dpsql.mechanism = gaussian, which may make them up to %s times narrower", server.Number(math.Round(gain*10)/10))
+	return fmt.Sprintf("SET dpsql.mechanism = %s, which may make them up to %s times narrower", string(noise), server.Number(math.Round(gain*10)/10))
 }
 
 // wideGroups is how many of the groups that are shown have an interval of an aggregate that is wider than its value; narrow: the group of the largest value has one of less than half of it. Groups that hardly anybody is in, which no bound mends, do not count, but for all: every group's is wider.

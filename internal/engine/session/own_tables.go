@@ -233,7 +233,7 @@ func (s *Session) LeftLine(b ledger.Balance, asked dp.Loss) string {
 	f, e := b.Filter, s.Now.Epsilon
 	n, own := b.StatementsLeft(f.Usual(e)), b.Analyst.StatementsLeft(f.Usual(e))
 	noise, left := "", fmt.Sprintf("left: %s at price %s", server.StatementCount(n), server.Number(e))
-	if s.Now.Mechanism.IsGaussianUnder(f) {
+	if s.Now.Mechanism.PrefersL2Scale(f) {
 		if g := b.StatementsLeft(dp.Loss{Pure: math.Inf(1), Renyi: f.Usual(e).Renyi}); g < n {
 			noise = fmt.Sprintf(" with Laplace noise, %d with Gaussian", g)
 		}

@@ -38,7 +38,7 @@ const (
 
 // The words that settings take, the usual one first where a mistake leaves it.
 var (
-	mechanismWords  = []string{string(price.Auto), string(price.Laplace), string(price.Gaussian)}
+	mechanismWords  = price.Words()
 	boundingWords   = []string{"linf", "auto", "l2", ByElastic, ByTruncate, ByWeights, byFlow}
 	lowWords        = []string{LowKeep, LowNull, LowDrop}
 	roundingWords   = []string{RoundError, RoundOff}

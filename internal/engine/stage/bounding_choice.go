@@ -48,7 +48,7 @@ func boundStage(ctx context.Context, s *session.Session, epsilon float64, analyz
 func normFor(a *sensitivity.Analysis, usual price.Request) sensitivity.Norm {
 	switch {
 	case !a.Groups.Public || len(a.Measures) == 0:
-	case usual.CanBeGaussian():
+	case usual.CanHaveL2Scale():
 		if a.Limit.Capped {
 			return sensitivity.L2
 		}

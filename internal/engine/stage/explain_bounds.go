@@ -79,13 +79,27 @@ func NoiseLine(a *sensitivity.Analysis, mp *price.Quote, i int) string {
 	return mp.Measures[i].Name()
 }
 
-// noiseWords has EXPLAIN's words for each kind of noise: its law, its scale, and what the scale is a multiple of where the bound is chosen.
-var noiseWords = map[dp.NoiseKind]struct{ law, scale, norm string }{
-	dp.LaplaceNoise:      {"discrete Laplace", "scale", "bound and groups"},
-	dp.GaussianNoise:     {"discrete Gaussian", "sigma", "bound and the root of groups"},
-	dp.GaussianNormNoise: {"discrete Gaussian", "sigma", "the norm"},
-	dp.PickNoise:         {"permute and flip", "rows for each e-fold", "bound and groups"},
-	dp.TruncatedNoise:    {"truncated Laplace", "scale", "bound and groups"},
+// noiseWords has EXPLAIN's words for each kind of noise: its law, its scale, and what the scale is a multiple of where the bound is chosen. Of several noisy numbers together it has the law
+// that they are shown with, and its deviation at scale 1; "" where numbers with that noise are not added.
+var noiseWords = map[dp.NoiseKind]struct {
+	law, scale, norm string
+	together         dp.NoiseKind
+	deviation        float64
+}{
+	dp.LaplaceNoise:      {"discrete Laplace", "scale", "bound and groups", dp.LaplaceNoise, math.Sqrt2},
+	dp.GaussianNoise:     {"discrete Gaussian", "sigma", "bound and the root of groups", dp.GaussianNoise, 1},
+	dp.GaussianNormNoise: {"discrete Gaussian", "sigma", "the norm", dp.GaussianNoise, 1},
+	dp.PickNoise:         {"permute and flip", "rows for each e-fold", "bound and groups", "", 0},
+	dp.TruncatedNoise:    {"truncated Laplace", "scale", "bound and groups", dp.LaplaceNoise, math.Sqrt2},
+}
+
+// NoiseWord is a kind of noise in dpsql_last_answer.
+func NoiseWord(k dp.NoiseKind) string { return strings.ReplaceAll(string(k), "_", " ") }
+
+// TogetherLaw is the one noise that several noisy numbers together are shown with: its name, and its scale at their deviation. Numbers that are not added have none.
+func TogetherLaw(k dp.NoiseKind, deviation float64) (word string, scale float64, ok bool) {
+	row := noiseWords[k]
+	return NoiseWord(row.together), deviation / row.deviation, row.together != ""
 }
 
 // scaleWords begins a line with a scale.

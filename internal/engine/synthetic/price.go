@@ -7,7 +7,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/model"
-	"github.com/dpsql/dpsql/internal/engine/price"
 	"github.com/dpsql/dpsql/internal/engine/server"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/mlext/synth"
@@ -58,7 +57,7 @@ func charged(s *session.Session, o *options, src *source, balance ledger.Balance
 		return ledger.Events{wholeOf(d.Epsilon(o.delta), o.delta)}
 	}
 	_, ended := balance.PureEnded()
-	prefersParts := f.Order != 0 && (ended || s.Now.Mechanism.Allows(price.Gaussian) && f.PrefersRenyi())
+	prefersParts := f.Order != 0 && (ended || s.Now.Mechanism.AllowsL2Scale() && f.PrefersRenyi())
 	if o.epsilon > 0 {
 		mu := synth.MuOf(o.epsilon, o.delta)
 		c, err := as(mu, whole)
