@@ -49,13 +49,8 @@ const (
 // Moments are the measures (indexes in Analysis.Measures; -1: not used) that a statistic of x, or of y and x, is computed from: centred sums of the
 // values and of products of two centred values, over the rows where all arguments have a value.
 type Moments struct {
-	Stat             plan.AggFunc // by its full name: var_samp, not variance
+	Stat             plan.AggFunc // by its full name (AggFunc.Full)
 	X, Y, XX, YY, XY int
-}
-
-// Sum says that the statistic grows with the number of rows.
-func (m *Moments) Sum() bool {
-	return m.Stat == "regr_sxx" || m.Stat == "regr_syy" || m.Stat == "regr_sxy"
 }
 
 // Quantile is one that is asked for: of the rows in order a Fraction comes before it; from the largest one on where Descending. Continuous is between two rows' values.

@@ -3,6 +3,11 @@
 // its bytes (collation C). What it lacks is refused as sqlerr.Unsupported, by Check, before anything has run. It
 // keeps the rows that it is given as they are, and may share them with what it returns.
 //
+// # Aggregates
+//
+// File accumulate.go finds an aggregate by its name: add one there. Statistics of moments are in statistics.go, order
+// statistics in ordered.go. One that is in none of them is not evaluated here, and Check says so.
+//
 // # Rows that come one by one
 //
 // The answer to a large release is computed as it is sent (stream.go). Filters, expressions and LIMIT work row by

@@ -18,12 +18,7 @@ func statisticOf(fn plan.AggFunc, args []sqltype.Type) func() accumulator {
 	if f, ok := pairStats[fn]; ok && len(args) == 2 && t.IsFloat() {
 		return strict(func() accumulator { return &pairStat{last: f} })
 	}
-	name := string(fn)
-	switch fn {
-	case "variance", "stddev":
-		name += "_samp"
-		name = strings.Replace(name, "variance", "var", 1)
-	}
+	name := string(fn.Full())
 	pop, root := strings.HasSuffix(name, "_pop"), strings.HasPrefix(name, "stddev_")
 	switch name {
 	case "var_pop", "var_samp", "stddev_pop", "stddev_samp":

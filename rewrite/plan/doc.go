@@ -11,6 +11,11 @@
 // have, and reads no table of the data. It may then use functions of the catalogs, functions that return rows,
 // recursive queries, and casts from any text. A statement over data may use none of these.
 //
+// # Aggregates
+//
+// File aggregates.go has a row for each aggregate that is answered over private rows: add one there. File bind_own.go
+// binds those of dpsql alone. File bind_agg.go binds the calls of all.
+//
 // # Intervals
 //
 // Intervals makes the interval of an expression over columns that have one. IntervalColumns finds or makes these

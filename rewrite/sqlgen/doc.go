@@ -23,6 +23,12 @@
 // and scans twice. File pairs.go prints one row for each group and pair of units. File weighted.go counts the joined
 // rows of two tables, by key or by weight.
 //
+// # Aggregates
+//
+// A private aggregate is printed by its measures (sensitivity.Measure): counts and sums by measure.go, moments by
+// moments.go, order statistics by leaves.go. So a new aggregate needs no file here, unless it has a new kind of
+// measure. File aggregate.go prints aggregates within a person's rows, and over public tables.
+//
 // # Files
 //
 // The files lie in groups. A file uses files of its own group and of the groups above it.

@@ -1,5 +1,10 @@
 // Package claims says what is measured, and how far one unit can change each measure.
 //
+// # Aggregates
+//
+// File aggregates.go says of each aggregate what is measured: add one there. A statistic of moments has a row in
+// moments.go instead, and one of order is in order_statistics.go.
+//
 // # Automatic bounds
 //
 // Where no bound is declared a measure has a Choice among candidate bounds, called edges (choice.go). A filtered

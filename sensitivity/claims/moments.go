@@ -8,31 +8,30 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/interval"
 )
 
-// The statistics, what each needs of x and y beside the count, and its full name.
+// The statistics, and what each needs of x and y beside the count.
 type statistic struct {
-	name             plan.AggFunc
 	x, y, xx, yy, xy bool
 }
 
 var statistics = map[plan.AggFunc]statistic{
-	"var_pop":        {name: "var_pop", x: true, xx: true},
-	"var_samp":       {name: "var_samp", x: true, xx: true},
-	"variance":       {name: "var_samp", x: true, xx: true},
-	"stddev_pop":     {name: "stddev_pop", x: true, xx: true},
-	"stddev_samp":    {name: "stddev_samp", x: true, xx: true},
-	"stddev":         {name: "stddev_samp", x: true, xx: true},
-	"covar_pop":      {name: "covar_pop", x: true, y: true, xy: true},
-	"covar_samp":     {name: "covar_samp", x: true, y: true, xy: true},
-	"corr":           {name: "corr", x: true, y: true, xx: true, yy: true, xy: true},
-	"regr_r2":        {name: "regr_r2", x: true, y: true, xx: true, yy: true, xy: true},
-	"regr_slope":     {name: "regr_slope", x: true, y: true, xx: true, xy: true},
-	"regr_intercept": {name: "regr_intercept", x: true, y: true, xx: true, xy: true},
-	"regr_sxx":       {name: "regr_sxx", x: true, xx: true},
-	"regr_syy":       {name: "regr_syy", y: true, yy: true},
-	"regr_sxy":       {name: "regr_sxy", x: true, y: true, xy: true},
-	"regr_avgx":      {name: "regr_avgx", x: true},
-	"regr_avgy":      {name: "regr_avgy", y: true},
-	"regr_count":     {name: "regr_count"},
+	"var_pop":        {x: true, xx: true},
+	"var_samp":       {x: true, xx: true},
+	"variance":       {x: true, xx: true},
+	"stddev_pop":     {x: true, xx: true},
+	"stddev_samp":    {x: true, xx: true},
+	"stddev":         {x: true, xx: true},
+	"covar_pop":      {x: true, y: true, xy: true},
+	"covar_samp":     {x: true, y: true, xy: true},
+	"corr":           {x: true, y: true, xx: true, yy: true, xy: true},
+	"regr_r2":        {x: true, y: true, xx: true, yy: true, xy: true},
+	"regr_slope":     {x: true, y: true, xx: true, xy: true},
+	"regr_intercept": {x: true, y: true, xx: true, xy: true},
+	"regr_sxx":       {x: true, xx: true},
+	"regr_syy":       {y: true, yy: true},
+	"regr_sxy":       {x: true, y: true, xy: true},
+	"regr_avgx":      {x: true},
+	"regr_avgy":      {y: true},
+	"regr_count":     {},
 }
 
 // statistic says what moments an aggregate is computed from. They are shared: with one another, with COUNT and with AVG of the same rows and values.
@@ -49,7 +48,7 @@ func (z *Measurer) statistic(f sensitivity.Formula, stat statistic, g plan.AggIt
 	if f.Count, err = z.countValues(counted); err != nil {
 		return f, err
 	}
-	to := &sensitivity.Moments{Stat: stat.name, X: -1, Y: -1, XX: -1, YY: -1, XY: -1}
+	to := &sensitivity.Moments{Stat: g.Fn.Full(), X: -1, Y: -1, XX: -1, YY: -1, XY: -1}
 	for _, part := range []struct {
 		needed bool
 		at     *int
@@ -62,7 +61,7 @@ func (z *Measurer) statistic(f sensitivity.Formula, stat statistic, g plan.AggIt
 			return f, err
 		}
 	}
-	switch stat.name {
+	switch g.Fn.Full() {
 	case "regr_count":
 		f.Kind = sensitivity.IsCount
 	case "regr_avgx":

@@ -12,4 +12,7 @@
 //   - consistent.go: numbers of grouping sets are adjusted so that groups add up to their totals. Their intervals are
 //     those of the adjusted numbers.
 //   - order.go: order statistics are read off the released nodes of their tree (package quantile).
+//
+// Where to add an aggregate: a statistic of moments has a row in statistics.go, with its value, its interval and what
+// lost rows change. Other aggregates have their value in values.go and their interval in errors.go.
 package finish

@@ -601,8 +601,8 @@ func (e *Errors) IsUnbounded(i int, v []*big.Int) bool {
 		return low <= least && high >= most && float(v[f.Count]) <= many*e.inSteps(f.Count)
 	}
 	if f.Kind == sensitivity.IsMoment {
-		least, most := endsOf(f.Moments.Stat)
-		if _, low, high := e.interval(i, v); math.IsNaN(low) || !math.IsInf(most, 1) && low <= least && high >= most {
+		ends := statisticOf(f.Moments.Stat).ends
+		if _, low, high := e.interval(i, v); math.IsNaN(low) || !math.IsInf(ends.hi, 1) && low <= ends.lo && high >= ends.hi {
 			return true // a slope's divisor may be 0, or its interval is all of a correlation's range
 		}
 	}

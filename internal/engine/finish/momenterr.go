@@ -1,74 +1,50 @@
 package finish
 
 import (
-	"cmp"
 	"math"
 	"math/big"
 	"slices"
 
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
-
-// bases are the statistics of whose intervals others are made.
-var bases = map[plan.AggFunc]plan.AggFunc{"stddev_pop": "var_pop", "stddev_samp": "var_samp", "regr_r2": "corr"}
 
 // moment gives a statistic's value and the ends of its 95% interval, by what noise does to the released moments: e.deviations x sqrt(sum of (derivative by a measure)^2 times its
 // variance), and by the rows that bounds may have left out (lostRange). Of a deviation it is the variance's interval, rooted, and of R^2 the correlation's, squared, where the derivative would say nothing. No end is farther away than what the
 // statistic can be is wide; that is its interval, or nothing where it has no bounds, where the number of rows or a sum of squares that it divides by is less than two of its deviations.
 func (e *Errors) moment(i int, v []*big.Int) (val, low, high float64) {
 	f := e.a.Formulas[i]
-	stat := f.Moments.Stat
+	stat := statisticOf(f.Moments.Stat)
 	none := math.NaN()
-	if v[f.Count].Cmp(big.NewInt(leastRows(stat))) < 0 {
+	if v[f.Count].Cmp(big.NewInt(stat.least)) < 0 {
 		return none, none, none
 	}
 	c, wide := e.figures(f, centralOf(e.a, f, v), v), e.deviations(f)
-	out, ok := statisticOf(stat, c)
+	out, ok := stat.value(c)
 	if !ok {
 		return none, none, none
 	}
 	low, high = math.Inf(-1), math.Inf(1)
-	if !slices.ContainsFunc(divisorsOf(stat, c), func(d dual) bool { return d.v < math.Max(2, wide)*e.deviation(f, d) }) {
+	if !slices.ContainsFunc(stat.divisors(c), func(d dual) bool { return d.v < math.Max(2, wide)*e.deviation(f, d) }) {
 		low, high = e.momentEnds(f, v, c, wide)
 	}
-	widest := spanOf(stat, c)
-	least, most := endsOf(stat)
-	return out.v, math.Max(finite(math.Max(low, out.v-widest)), least), math.Min(finite(math.Min(high, out.v+widest)), most)
-}
-
-// divisorsOf are what a statistic divides by.
-func divisorsOf(stat plan.AggFunc, c figures) []dual {
-	switch stat {
-	case "regr_slope", "regr_intercept":
-		return []dual{c.n, c.sxx}
-	case "corr", "regr_r2":
-		return []dual{c.n, c.sxx, c.syy}
-	}
-	return []dual{c.n}
+	widest := stat.width(c)
+	return out.v, math.Max(finite(math.Max(low, out.v-widest)), stat.ends.lo), math.Min(finite(math.Min(high, out.v+widest)), stat.ends.hi)
 }
 
 // momentEnds are the ends of the interval before they are held to what the statistic can be.
 func (e *Errors) momentEnds(f sensitivity.Formula, v []*big.Int, c figures, wide float64) (low, high float64) {
-	stat := f.Moments.Stat
-	base := cmp.Or(bases[stat], stat)
-	of, _ := statisticOf(base, c)
+	stat := statisticOf(f.Moments.Stat)
+	base := stat.base()
+	of, _ := base.value(c)
 	width, all := wide*e.deviation(f, of), span{of.v, of.v}
-	if base == "var_pop" || base == "var_samp" {
+	if base.isVariance {
 		width += e.square(f, c)
 	}
 	if lost := e.lostRows(f.Count, float(v[f.Count])); lost > 0 {
 		all = all.or(lostRange(base, c, lost, e.middleOf(f.Moments.X), e.middleOf(f.Moments.Y)))
 	}
-	low, high = all.lo-width, all.hi+width
-	switch stat {
-	case "stddev_pop", "stddev_samp":
-		return math.Sqrt(max(0, low)), math.Sqrt(high)
-	case "regr_r2":
-		nearest := max(0, low, -high)
-		return nearest * nearest, max(low*low, high*high)
-	}
-	return low, high
+	made := stat.ofBase(all.lo-width, all.hi+width)
+	return made.lo, made.hi
 }
 
 // lostRows is how many rows of a group of this value bounds may have left out.
@@ -100,40 +76,6 @@ func finite(x float64) float64 {
 		return math.NaN()
 	}
 	return x
-}
-
-// spanOf is the width of the values that a statistic can have.
-func spanOf(stat plan.AggFunc, c figures) float64 {
-	more := 1.0
-	if leastRows(stat) == 2 {
-		more = c.n.v / (c.n.v - 1)
-	}
-	switch stat {
-	case "var_pop", "var_samp":
-		return c.mostX * more
-	case "stddev_pop", "stddev_samp":
-		return math.Sqrt(c.mostX * more)
-	case "covar_pop", "covar_samp":
-		return 2 * math.Sqrt(c.mostX*c.mostY) * more
-	case "corr":
-		return 2
-	case "regr_r2":
-		return 1
-	}
-	return math.Inf(1)
-}
-
-// endsOf are the least and the largest value that a statistic of any rows has.
-func endsOf(stat plan.AggFunc) (least, most float64) {
-	switch stat {
-	case "var_pop", "var_samp", "stddev_pop", "stddev_samp", "regr_sxx", "regr_syy":
-		return 0, math.Inf(1)
-	case "corr":
-		return -1, 1
-	case "regr_r2":
-		return 0, 1
-	}
-	return math.Inf(-1), math.Inf(1)
 }
 
 // deviation is that of a number's noise, to the first order.
@@ -218,7 +160,7 @@ func (e *Errors) expectedMoment(i int, n float64) float64 {
 
 // ExpectedOfEqual is the half width of a standard deviation among n rows whose values are all equal, the most that it may be; NaN of other aggregates.
 func (e *Errors) ExpectedOfEqual(i int, n float64) float64 {
-	if f := e.a.Formulas[i]; f.Kind == sensitivity.IsMoment && (f.Moments.Stat == "stddev_pop" || f.Moments.Stat == "stddev_samp") {
+	if f := e.a.Formulas[i]; f.Kind == sensitivity.IsMoment && statisticOf(f.Moments.Stat).isRoot {
 		return e.momentOfSpread(i, n, 0)
 	}
 	return math.NaN()

@@ -3,10 +3,45 @@ package finish
 import (
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
+
+// TestStatistics: each statistic of plan.Aggregates has a whole row, but those that are a count or an average, and another name of one. No row is of anything else.
+func TestStatistics(t *testing.T) {
+	names := map[plan.AggFunc]bool{}
+	for name, facts := range plan.Aggregates {
+		if !facts.IsStatistic || slices.Contains([]plan.AggFunc{"regr_count", "regr_avgx", "regr_avgy"}, name) {
+			continue
+		}
+		name = name.Full()
+		names[name] = true
+		row, ok := statistics[name]
+		if !ok || row.least == 0 || row.value == nil || row.divisors == nil || row.ofBase == nil || row.width == nil || row.ends == (span{}) || (row.lost == nil) != (row.of != "") {
+			t.Errorf("%s has no whole row", name)
+			continue
+		}
+		c := figures{n: dual{v: 10}, sxx: dual{v: 20}, syy: dual{v: 30}, sxy: dual{v: 15}, mostX: 100, mostY: 100}
+		of, _ := row.value(c)
+		c.n.v, c.sxx.v, c.syy.v, c.sxy.v = 2*c.n.v, 2*c.sxx.v, 2*c.syy.v, 2*c.sxy.v
+		if twice, _ := row.value(c); (math.Abs(twice.v-2*of.v) < 1e-9) != (facts.GrowsWithRows || of.v == 0) {
+			t.Errorf("%s is %g, and %g among twice the rows", name, of.v, twice.v)
+		}
+	}
+	for name, row := range statistics {
+		if !names[name] || row.base().lost == nil {
+			t.Errorf("%s is no statistic, or is made of none", name)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a statistic without a row has a value")
+		}
+	}()
+	statisticOf("twin")
+}
 
 // TestLostRange: whatever a clip, a clamp or a norm takes from units, each statistic of all rows is in the range of what is left and the number of rows lost. Some statistics of what is left are far from those of all rows, so that a range of nothing would not hold.
 func TestLostRange(t *testing.T) {
@@ -62,15 +97,16 @@ func TestLostRange(t *testing.T) {
 			}
 		}
 		was, is := of(left), of(all)
-		for _, stat := range []plan.AggFunc{"var_pop", "var_samp", "covar_pop", "covar_samp", "regr_sxx", "regr_syy", "regr_sxy", "regr_slope", "regr_intercept", "corr"} {
-			truth, ok := statisticOf(stat, is)
+		for name, stat := range statistics {
+			truth, ok := stat.value(is)
 			if !ok || is.sxx.v < 1e-6 || is.syy.v < 1e-6 {
 				continue
 			}
-			before, _ := statisticOf(stat, was)
-			s := lostRange(stat, was, all[0]-left[0], middleX, middleY)
+			before, _ := stat.value(was)
+			base := lostRange(stat.base(), was, all[0]-left[0], middleX, middleY)
+			s := stat.ofBase(base.lo, base.hi)
 			if slack := 1e-9 * (1 + math.Abs(truth.v)); truth.v < s.lo-slack || truth.v > s.hi+slack {
-				t.Fatalf("way %d: %s of all is %g, of what is left %g, and its range %v", way, stat, truth.v, before.v, s)
+				t.Fatalf("way %d: %s of all is %g, of what is left %g, and its range %v", way, name, truth.v, before.v, s)
 			}
 			if math.Abs(truth.v-before.v) > 0.2*math.Abs(truth.v) {
 				moved++

@@ -9,7 +9,6 @@ import (
 	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/eval"
 	"github.com/dpsql/dpsql/rewrite/funcs"
-	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
 )
 
@@ -75,26 +74,18 @@ func (c central) within(s, most *big.Rat) *big.Rat {
 	return s
 }
 
-// leastRows is how many rows a statistic has a value from.
-func leastRows(stat plan.AggFunc) int64 {
-	switch stat {
-	case "var_samp", "stddev_samp", "covar_samp":
-		return 2
-	}
-	return 1
-}
-
 // moment is a statistic's value in PostgreSQL's type; NULL where the released number of rows is less than PostgreSQL's least, or released moments make it one. Sums of squares
 // are clamped to what the range allows, so variances are in [0, (hi-lo)^2/4] (of samples n/(n-1) times that), covariances in +- the root of their product, correlations in [-1, 1].
 func moment(a *sensitivity.Analysis, f sensitivity.Formula, t sqltype.Type, v []*big.Int) sqltype.Value {
-	if v[f.Count].Cmp(big.NewInt(leastRows(f.Moments.Stat))) < 0 {
+	stat := statisticOf(f.Moments.Stat)
+	if v[f.Count].Cmp(big.NewInt(stat.least)) < 0 {
 		return nil
 	}
 	c := centralOf(a, f, v)
 	if t.OID == sqltype.OIDNumeric {
-		return c.numeric(f.Moments.Stat, v[f.Count], a.Measures[f.Moments.X])
+		return c.numeric(stat, v[f.Count], a.Measures[f.Moments.X])
 	}
-	d, ok := statisticOf(f.Moments.Stat, c.numbers())
+	d, ok := stat.value(c.numbers())
 	if !ok {
 		return nil
 	}
@@ -102,9 +93,9 @@ func moment(a *sensitivity.Analysis, f sensitivity.Formula, t sqltype.Type, v []
 }
 
 // numeric is a variance or deviation as PostgreSQL's numerics have it (numeric.c, numeric_stddev_internal): one division at the scale of its quotients, and the root of that.
-func (c central) numeric(stat plan.AggFunc, n *big.Int, m sensitivity.Measure) sqltype.Value {
+func (c central) numeric(stat statistic, n *big.Int, m sensitivity.Measure) sqltype.Value {
 	over := new(big.Int).Mul(n, n)
-	if leastRows(stat) == 2 {
+	if stat.least == 2 {
 		over.Sub(over, n)
 	}
 	top := new(big.Rat).Mul(c.sxx, c.n)
@@ -115,7 +106,7 @@ func (c central) numeric(stat plan.AggFunc, n *big.Int, m sensitivity.Measure) s
 	rows := decimal.NewFromBigInt(over, 0)
 	scale = max(funcs.DivScale(round(top, scale+2), rows), scale)
 	out := round(top.Quo(top, new(big.Rat).SetInt(over)), min(scale, 1000))
-	if stat == "stddev_pop" || stat == "stddev_samp" {
+	if stat.isRoot {
 		return eval.NumericRoot(out)
 	}
 	return out
@@ -139,49 +130,18 @@ type figures struct {
 	mostX, mostY           float64
 }
 
-// statisticOf computes a statistic by PostgreSQL's formulas (float.c); false: it is NULL.
-func statisticOf(stat plan.AggFunc, c figures) (dual, bool) {
+// others are the rows but one.
+func (c figures) others() dual {
 	less := c.n
 	less.v--
-	covar := math.Sqrt(c.mostX * c.mostY)
-	switch stat {
-	case "var_pop":
-		return c.sxx.over(c.n), true
-	case "var_samp":
-		return c.sxx.over(less), true
-	case "stddev_pop":
-		return c.sxx.over(c.n).root(), true
-	case "stddev_samp":
-		return c.sxx.over(less).root(), true
-	case "regr_sxx":
-		return c.sxx, true
-	case "regr_syy":
-		return c.syy, true
-	case "regr_sxy":
-		return c.sxy.within(covar * c.n.v), true
-	case "covar_pop":
-		return c.sxy.over(c.n).within(covar), true
-	case "covar_samp":
-		return c.sxy.over(less).within(covar * c.n.v / less.v), true
-	}
-	if c.sxx.v == 0 {
-		return dual{}, false
-	}
-	switch stat {
-	case "regr_slope":
-		return c.sxy.over(c.sxx), true
-	case "regr_intercept":
-		return c.y.less(c.x.times(c.sxy.over(c.sxx))), true
-	}
-	if c.syy.v == 0 {
-		return dual{v: 1}, stat == "regr_r2"
-	}
-	corr := c.sxy.over(c.sxx.root()).over(c.syy.root()).within(1)
-	if stat == "regr_r2" {
-		return corr.times(corr), true
-	}
-	return corr, stat == "corr"
+	return less
 }
+
+// sample is what a sample's variance is larger by than that of its rows.
+func (c figures) sample() float64 { return c.n.v / (c.n.v - 1) }
+
+// mostXY is the largest covariance.
+func (c figures) mostXY() float64 { return math.Sqrt(c.mostX * c.mostY) }
 
 // dual is a number with its derivatives by the measures that it was computed from: what errors of first order are made of.
 type dual struct {

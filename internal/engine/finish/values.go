@@ -1,6 +1,7 @@
 package finish
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 
@@ -41,10 +42,12 @@ func exact(a *sensitivity.Analysis, i int, v []*big.Int) *big.Rat {
 	}
 	mid, step := middle(m)
 	s := new(big.Rat).Mul(new(big.Rat).SetInt(v[f.Sum]), step)
-	if f.Kind == sensitivity.IsSumFromPair {
+	switch {
+	case f.Kind == sensitivity.IsSumFromPair:
 		return s.Add(s, c.Mul(c, mid))
-	}
-	if c.Sign() <= 0 {
+	case f.Kind != sensitivity.IsAvg:
+		panic(fmt.Sprintf("finish: no value is known of formula %q", string(f.Kind)))
+	case c.Sign() <= 0:
 		return mid
 	}
 	return s.Add(mid, s.Quo(s, c))

@@ -68,7 +68,7 @@ func ExpectedErrors(pr *divide.Program, a *sensitivity.Analysis, mp *price.Quote
 			}
 			for _, count := range rows {
 				width := e.Expected(n.Formula, count*times) // as of a bound of 1 among count
-				if f.Kind == sensitivity.IsMoment && f.Moments.Sum() {
+				if f.Kind == sensitivity.IsMoment && f.Moments.Stat.Facts().GrowsWithRows {
 					width /= times
 				}
 				text := ErrorText(a, n.Formula, width) + unit
