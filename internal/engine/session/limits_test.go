@@ -326,6 +326,7 @@ func TestPlanningTakesStatementTime(t *testing.T) {
 // TestWalkable: a statement that repeats a prediction before each of many WHENs is refused before a pass walks over all of them. With few of them it is answered.
 func TestWalkable(t *testing.T) {
 	s := enginetest.WideSession(t, 250)
+	s.World.Policy.Limits.StatementTime = time.Hour // a busy machine under the race detector took over a minute
 	enginetest.MustTry(t, s, "TRAIN DP MODEL m USING linear_regression TARGET n WITH (epsilon = 1) AS SELECT kind, n FROM people")
 	for whens, want := range map[int]string{2: "", 1000: sqlerr.TooComplex.ID} {
 		_, err := enginetest.Prepare(s, "SELECT sum(CASE dp_predict('m', kind)"+strings.Repeat(" WHEN 1 THEN 1", whens)+" END) FROM people")
