@@ -65,7 +65,7 @@ func TestErrorsCommand(t *testing.T) {
 		args []string
 	}{
 		{0, "HINT:  ", []string{"errors", "PV001"}}, {0, "PV007  budget_exhausted\n", []string{"errors"}}, {1, `no error has the SQLSTATE or id "PV999"`, []string{"errors", "PV999"}},
-		{2, "accepts at most 1 arg", []string{"errors", "PV001", "PV002"}}, {0, "budget_exhausted", []string{"__complete", "errors", "budget"}},
+		{2, "there are 2 arguments, but it takes one: write dpsql errors [CODE]", []string{"errors", "PV001", "PV002"}}, {0, "budget_exhausted", []string{"__complete", "errors", "budget"}},
 	} {
 		if out, code := ran(t, "", c.args...); code != c.code || !strings.Contains(out, c.want) {
 			t.Errorf("dpsql %v: exit code %d\n%s", c.args, code, out)

@@ -212,7 +212,7 @@ func TestOdometerShown(t *testing.T) {
 	guest := enginetest.NewSession(s.Engine, t, "guest")
 	enginetest.Set(t, guest, "dpsql.mechanism", "laplace")
 	enginetest.Ask(t, guest, "select count(*) from encounters")
-	if text := showOf(guest); !strings.Contains(text, "; 0 % of your budget (1 % of the data set's) is spent") {
+	if text := showOf(guest); !strings.Contains(text, "left: no statement at price 0.5, which is above your whole budget") {
 		t.Error(text)
 	}
 	if rows := enginetest.MustTry(t, guest, "SELECT odometer_epsilon, odometer_delta FROM dpsql.budget WHERE scope = 'analyst'"); rows[0][0] != 0.0 || rows[0][1].(float64) < 5e-7 {
