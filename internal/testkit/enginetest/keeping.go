@@ -13,18 +13,23 @@ import (
 
 // Keeping is a backend whose data nothing changes, each of whose statements runs once: tests that draw noise many times over one scan ask through it.
 func Keeping(b backend.Backend) backend.Backend {
-	return &keeping{Backend: b, kept: map[string][][]secret.Value{}}
+	return &keeping{steady: b.(steady), kept: map[string][][]secret.Value{}}
+}
+
+type steady interface {
+	backend.Backend
+	backend.Steady
 }
 
 type keeping struct {
-	backend.Backend
+	steady
 	mu   sync.Mutex
 	kept map[string][][]secret.Value
 }
 
 // Begin implements backend.Backend.
 func (k *keeping) Begin(ctx context.Context) (backend.Tx, error) {
-	tx, err := k.Backend.Begin(ctx)
+	tx, err := k.steady.Begin(ctx)
 	return &keepingTx{tx, k}, err
 }
 
