@@ -215,6 +215,9 @@ func TestOdometerShown(t *testing.T) {
 	if text := showOf(guest); !strings.Contains(text, "left: no statement at price 0.5, which is above your whole budget") {
 		t.Error(text)
 	}
+	if b, err := guest.Balance(); err != nil || b.Analyst.Used() != 0 {
+		t.Errorf("the guest used %v: %v", b.Analyst.Used(), err)
+	}
 	if rows := enginetest.MustTry(t, guest, "SELECT odometer_epsilon, odometer_delta FROM dpsql.budget WHERE scope = 'analyst'"); rows[0][0] != 0.0 || rows[0][1].(float64) < 5e-7 {
 		t.Error(rows)
 	}
