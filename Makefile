@@ -3,7 +3,8 @@
 GO      ?= go
 GOTEST  ?= $(GO) test -vet=off -timeout 40m
 DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pgtest/... ./internal/backend/... ./sensitivity/prooftest
-RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow
+RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow ./internal/engine/server ./mlext/data
+RACE_IN  = internal/engine internal/engine/session internal/engine/stage internal/engine/model internal/engine/watch internal/console
 
 .PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients test-citus console test-console bench-console corpus deploy-check release bench bench-compare bench-accuracy bench-honesty bench-budgets bench-train fuzz lint deps build vet
 
@@ -48,14 +49,15 @@ test-db:
 test-engine:
 	$(GOTEST) ./internal/engine/...
 
-# Which tests of the engine run under the race detector, too: all tests of a file that starts a goroutine or says "The race detector runs
-# this file." (TestRaced of internal/rooms compares). Whatever has one thread would take three times as long there and find nothing.
-RACED = grep -lP '^\s*go |\.Go\(|^\tt\.Parallel\(|^// The race detector runs this file\.' internal/engine/*_test.go internal/engine/session/*_test.go internal/engine/stage/*_test.go internal/engine/model/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
+# Packages that start goroutines are in RACE, whole, or in RACE_IN: there the tests of a file that starts one, or says "The race detector
+# runs this file.", run under the race detector, too (TestRaced of internal/rooms compares). The others would take three times as long
+# there and find nothing.
+RACED = grep -lP '^\s*go |\.Go\(|^\tt\.Parallel\(|^// The race detector runs this file\.' $(RACE_IN:%=%/*_test.go) | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
 # Tests of the ledger with one thread, in files that are built without the race detector alone: it makes them seven times as slow.
 UNRACED = grep -l '^//go:build !race' budget/ledger/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
 # Whatever starts goroutines, under the race detector.
 test-race:
-	$(GOTEST) -race -run "^($$($(RACED)))$$" ./internal/engine ./internal/engine/session ./internal/engine/stage ./internal/engine/model
+	$(GOTEST) -race -run "^($$($(RACED)))$$" $(RACE_IN:%=./%)
 	$(GOTEST) -race $(RACE)
 	$(GOTEST) -run "^($$($(UNRACED)))$$" ./budget/ledger
 

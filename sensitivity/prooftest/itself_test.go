@@ -58,11 +58,10 @@ func (w itself) check(n nested.Nest) (ran bool, err error) {
 		return true, nil
 	case len(longer.SQL) > 16*nestedDeepest/nestedDeep*len(st.SQL): // a key is printed up to three times, and some constants take more than others
 		return true, fmt.Errorf("%d calls in each other take %d bytes, %d take %d\n%s", nestedDeep, len(st.SQL), nestedDeepest, len(longer.SQL), n.Statement(nestedDeepest))
-	case w.d == funcs.DuckDB: // its macros multiply while it plans
+	case w.d == funcs.DuckDB: // its macros multiply while it plans: a plan that doubles with each call does not end before the test's own limit
 		longer.SQL, longer.Columns = "EXPLAIN "+longer.SQL, make([]sqlgen.Column, 2)
-		start := time.Now()
-		if _, err := w.db.Query(ctx, longer); err != nil || time.Since(start) > 20*time.Second {
-			return true, fmt.Errorf("planned in %v: %w\n%s", time.Since(start), err, n.Statement(nestedDeepest))
+		if _, err := w.db.Query(ctx, longer); err != nil {
+			return true, fmt.Errorf("%w\n%s", err, n.Statement(nestedDeepest))
 		}
 	}
 	return true, nil

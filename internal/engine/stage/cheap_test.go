@@ -57,7 +57,7 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	e := enginetest.EngineOn(t, p, real)
 	g := &gate{Backend: real, most: 2, open: make(chan struct{})}
 	e.Backend = g
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second) // nothing here takes that long, but for what waits
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // ends what waits for good
 	defer cancel()
 	bob := enginetest.NewSession(e, t, "bob")
 	var (
