@@ -6,7 +6,7 @@ DB       = ./internal/testkit/corpus ./internal/pgmeta/... ./internal/testkit/pg
 RACE     = ./proxy/... ./budget/ledger/... ./internal/engine/flow ./internal/engine/server ./mlext/data
 RACE_IN  = internal/engine internal/engine/session internal/engine/stage internal/engine/model internal/engine/watch internal/console
 
-.PHONY: all help test test-unit test-db test-engine test-race test-cmd test-long test-attacker test-clients test-citus console test-console bench-console corpus deploy-check release bench bench-compare bench-accuracy bench-honesty bench-budgets bench-train fuzz lint deps build vet
+.PHONY: all help test test-unit test-db test-engine test-race test-race-engine test-cmd test-long test-attacker test-clients test-citus console test-console bench-console corpus deploy-check release bench bench-compare bench-accuracy bench-honesty bench-budgets bench-train fuzz lint deps build vet
 
 # The same as build.
 all: build
@@ -25,8 +25,8 @@ deps:
 
 # Property tests draw the same cases in every run of CI; test-long and fuzz draw new ones. The collector runs a quarter as often as it
 # does by default: in some tests of the engine it takes a third of the time.
-test test-unit test-db test-engine test-race test-cmd vet: export RAPID_SEED ?= 20261121
-test test-unit test-db test-engine test-race test-cmd vet: export GOGC ?= 400
+test test-unit test-db test-engine test-race test-race-engine test-cmd vet: export RAPID_SEED ?= 20261121
+test test-unit test-db test-engine test-race test-race-engine test-cmd vet: export GOGC ?= 400
 
 # Two parts at a time. The engine's tests are the longest part, two processes: they start first, and the others run beside them.
 # Everything that CI runs.
@@ -51,24 +51,28 @@ test-engine:
 
 # Packages that start goroutines are in RACE, whole, or in RACE_IN: there the tests of a file that starts one, or says "The race detector
 # runs this file.", run under the race detector, too (TestRaced of internal/rooms compares). The others would take three times as long
-# there and find nothing.
+# there and find nothing. Those of RACE_IN need DuckDB, and building it for the detector takes minutes: they are a part of test-long.
 RACED = grep -lP '^\s*go |\.Go\(|^\tt\.Parallel\(|^// The race detector runs this file\.' $(RACE_IN:%=%/*_test.go) | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
 # Tests of the ledger with one thread, in files that are built without the race detector alone: it makes them seven times as slow.
 UNRACED = grep -l '^//go:build !race' budget/ledger/*_test.go | xargs sed -nE 's/^func (Test\w+)\(.*/\1/p' | paste -sd '|' -
-# Whatever starts goroutines, under the race detector.
+# Connections, the ledger and whatever else starts goroutines and needs no DuckDB, under the race detector.
 test-race:
-	$(GOTEST) -race -run "^($$($(RACED)))$$" $(RACE_IN:%=./%)
 	$(GOTEST) -race $(RACE)
 	$(GOTEST) -run "^($$($(UNRACED)))$$" ./budget/ledger
+
+# The engine, sessions, the console and TRAIN under the race detector (a part of test-long).
+test-race-engine: deps
+	$(GOTEST) -race -run "^($$($(RACED)))$$" $(RACE_IN:%=./%)
 
 # The commands, against real servers.
 test-cmd:
 	$(GOTEST) ./cmd/...
 
-# Hundreds of crashes, long statistics, the tree oracle of PostgreSQL's own parser.
+# Hundreds of crashes, long statistics, the tree oracle of PostgreSQL's own parser, the engine under the race detector.
 test-long: deps
 	DPSQL_LONG=1 $(GO) test -timeout 80m ./...
 	cd internal/testkit/oracle && $(GO) test -timeout 30m ./...
+	$(MAKE) test-race-engine
 
 # Searches for statements that tell of a person more than was charged; UPDATE=1 writes the table of docs/threat-model.md. A short run is a part of test-long.
 test-attacker: deps

@@ -102,35 +102,42 @@ type GroupCharge struct {
 	Epsilon, Delta float64
 }
 
-// Group bounds what events lose about so many people together: the least epsilon at delta, or the one at which the delta for a single person grows least.
+// Group bounds what events lose about so many people together, for each of some sizes: the least epsilon at delta, or the one at which the delta for a single person grows least.
 //
 // Proof: two databases that differ in k people are joined by a chain of k that differ in one each. (1) Pure epsilons add up along it (Dwork, Roth 2014, Theorem 2.2). (2) rho-zCDP is k^2 rho-zCDP for k people (Bun, Steinke 2016, Proposition 1.9). (3) mu-GDP is k mu-GDP (Dong, Roth, Su 2022, Theorem 2.14). (2) and (3) take none of the deltas
 // beside them. (4) (epsilon, delta) is (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)): delta grows by e^epsilon along each step of the chain (Vadhan 2017, Lemma 2.2, with the sum of the geometric series). The least of the bounds is one.
-func Group(events []dp.Event, delta float64, people int) (GroupCharge, error) {
+func Group(events []dp.Event, delta float64, sizes ...int) ([]GroupCharge, error) {
 	p, err := partsOf(events)
 	if err != nil {
-		return GroupCharge{}, err
+		return nil, err
 	}
-	charges, err := Charges(events, delta)
-	if err != nil {
-		return GroupCharge{}, err
-	}
-	k, one := float64(people), math.Inf(1)
-	for _, c := range charges {
-		one = math.Min(one, c.Epsilon)
-	}
-	least := math.Inf(1)
-	if p.delta == 0 {
-		least = p.pure * k // (1)
-		rho, _ := account.ZCDP(p.rho * k * k).Epsilon(delta)
-		if least = math.Min(least, rho); p.noMu == "" { // (2), (3)
-			least = math.Min(least, account.GaussianEpsilon(math.Sqrt(p.mu)*k, delta))
+	var out []GroupCharge
+	one := math.Inf(1) // the least epsilon of one person, once it is needed
+	for _, people := range sizes {
+		k, least := float64(people), math.Inf(1)
+		if p.delta == 0 {
+			least = p.pure * k // (1)
+			rho, _ := account.ZCDP(p.rho * k * k).Epsilon(delta)
+			if least = math.Min(least, rho); p.noMu == "" { // (2), (3)
+				least = math.Min(least, account.GaussianEpsilon(math.Sqrt(p.mu)*k, delta))
+			}
 		}
+		if !math.IsInf(least, 1) && !math.IsNaN(least) {
+			out = append(out, GroupCharge{people, least, delta})
+			continue
+		}
+		if math.IsInf(one, 1) {
+			charges, err := Charges(events, delta)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range charges {
+				one = math.Min(one, c.Epsilon)
+			}
+		}
+		out = append(out, GroupCharge{people, k * one, delta * math.Expm1(k*one) / math.Expm1(one)}) // (4)
 	}
-	if !math.IsInf(least, 1) && !math.IsNaN(least) {
-		return GroupCharge{people, least, delta}, nil
-	}
-	return GroupCharge{people, k * one, delta * math.Expm1(k*one) / math.Expm1(one)}, nil // (4)
+	return out, nil
 }
 
 // mostDifferent measurements are compared by accountants whose work grows with them: EXPLAIN is free, so it must be cheap.

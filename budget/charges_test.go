@@ -78,7 +78,7 @@ func TestGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c
+		return c[0]
 	}
 	laplace, gaussian := dp.Laplace{Sensitivity: one, Scale: ten}, dp.Gaussian{Sensitivity: one, Scale: ten}
 	for _, k := range []int{1, 2, 5, 30} {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestRaced: make test-race runs every package that starts a goroutine: whole, or every test of a file that starts one, too.
+// TestRaced: make test-race runs every package that starts a goroutine, or make test-race-engine every test of a file of it that starts one.
 func TestRaced(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "Makefile"))

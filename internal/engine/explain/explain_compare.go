@@ -103,16 +103,16 @@ func groupLine(s *session.Session, part string, charged ...*price.Quote) (answer
 	for _, mp := range charged {
 		events = append(events, mp.Events()...)
 	}
+	groups, err := budget.Group(events, s.Filter.Delta, togetherSizes...)
+	if err != nil {
+		return answer.Line{}, err
+	}
 	var words []string
-	for _, n := range togetherSizes {
-		c, err := budget.Group(events, s.Filter.Delta, n)
-		if err != nil {
-			return answer.Line{}, err
-		}
-		text := fmt.Sprintf("%d people epsilon %s", n, server.Number(c.Epsilon))
+	for _, c := range groups {
+		text := fmt.Sprintf("%d people epsilon %s", c.People, server.Number(c.Epsilon))
 		switch {
 		case !(c.Delta < 1):
-			text = fmt.Sprintf("%d people nothing", n)
+			text = fmt.Sprintf("%d people nothing", c.People)
 		case c.Delta > s.Filter.Delta:
 			text += " at delta " + server.Number(c.Delta)
 		}

@@ -99,24 +99,14 @@ func lostOn(released []float64, noise lostNoise, expected, miss, rarely float64)
 	}
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.weight < miss*1e-6 })
 	quantile := func(p float64) float64 {
-		more := func(x float64) (q float64) { // that more than x is lost
+		over := func(x float64) float64 { // ln(P(more than x is lost) / p), which falls
+			q := 0.0
 			for _, t := range parts {
 				q += t.weight / sum * math.Exp(lnNormal((t.mean-x/t.total)/t.deviation)-t.above)
 			}
-			return q
+			return math.Max(math.Log(q/p), -100)
 		}
-		low, high := 0.0, n
-		for more(high) > p {
-			low, high = high, 2*high
-		}
-		for range 30 {
-			if x := (low + high) / 2; more(x) > p {
-				low = x
-			} else {
-				high = x
-			}
-		}
-		return high
+		return root(over, n)
 	}
 	s := lostSide{middle: quantile(0.5)}
 	s.span, s.rare = quantile(miss)-s.middle, quantile(rarely)-s.middle
@@ -124,6 +114,33 @@ func lostOn(released []float64, noise lostNoise, expected, miss, rarely float64)
 		return few
 	}
 	return s
+}
+
+// root is where a function falls to 0: it is above 0 at 0. It looks up to first, and further where the function is above 0 there. It ends where the function is within 1e-9 of 0 (Ridders 1979).
+func root(f func(float64) float64, first float64) float64 {
+	low, high := 0.0, first
+	below, above := f(low), f(high)
+	for above > 0 {
+		low, high, below = high, 2*high, above
+		above = f(high)
+	}
+	for range 100 { // it halves the interval at least
+		middle := (low + high) / 2
+		y := f(middle)
+		x := middle + (middle-low)*y/math.Sqrt(y*y-below*above)
+		z := f(x)
+		if math.Abs(z) < 1e-9 || high-low <= 1e-12*high {
+			return x
+		}
+		if (y > 0) != (z > 0) { // it lies between the two
+			low, high, below, above = min(middle, x), max(middle, x), max(y, z), min(y, z)
+		} else if z > 0 {
+			low, below = x, z
+		} else {
+			high, above = x, z
+		}
+	}
+	return high
 }
 
 // withNext are the sums of each class and the next one: a person between two of them counts in both, in part.
