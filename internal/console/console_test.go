@@ -294,6 +294,9 @@ func TestPlainIntervals(t *testing.T) {
 		"SELECT readmitted, sum(n) OVER () FROM (SELECT readmitted, count(*) AS n FROM encounters GROUP BY readmitted) x WHERE n > 3": "it is not derived for this expression, but dp_low and dp_high may give it",
 		"SELECT readmitted, max(n) OVER () FROM (SELECT readmitted, count(*) AS n FROM encounters GROUP BY readmitted) x":             "noise chooses which rows it is computed from, or it is the least or greatest of several",
 		"SELECT readmitted, mode() WITHIN GROUP (ORDER BY kind_id) FROM encounters GROUP BY readmitted":                               "this aggregate has no dp_low and dp_high",
+		"SELECT readmitted, date '2020-01-01' + count(*)::int FROM encounters GROUP BY readmitted":                                    "it is not derived for this expression, but dp_low and dp_high may give it",
+		"SELECT readmitted, count(*) * interval '1 day' FROM encounters GROUP BY readmitted":                                          "it is not derived for this expression, but dp_low and dp_high may give it",
+		"SELECT readmitted, max(date '2020-01-01' + days::int) FROM encounters GROUP BY readmitted":                                   "this aggregate has no dp_low and dp_high",
 	} {
 		rows, intervals := rowsOf(t, b.run(sql))
 		if len(rows) == 0 {

@@ -151,6 +151,10 @@ func TestCharts(t *testing.T) {
 	// A time and one more key are lines over time, also of many rows.
 	p.ask("SELECT '2020-01-01'::date + i AS d, g, i + 1.5 AS n FROM generate_series(0, 166) AS s(i) CROSS JOIN (VALUES ('a'), ('b')) v(g)", `document.querySelectorAll(".chart svg .line path").length == 2`)
 
+	// The names of lines that end alike stand below each other.
+	p.ask("SELECT '2020-01-01'::date + i AS d, g, 5 + i % 2 AS n FROM generate_series(0, 6) AS s(i) CROSS JOIN (VALUES ('a'), ('b'), ('c')) v(g)", `document.querySelectorAll(".chart svg .names text").length == 3`)
+	p.checkTexts()
+
 	// Where there is no chart, the page says why.
 	p.ask("SELECT g, n FROM (VALUES ('a', NULL::int), ('b', NULL)) v(g, n)", `document.querySelector("td em") && document.querySelector("main").textContent.includes("There is no chart, as n is NULL in all rows.")`)
 	p.ask("SELECT 'a' AS g", `document.querySelector("main").textContent.includes("There is no chart, as no column has numbers to draw.")`)
@@ -175,15 +179,7 @@ func TestCharts(t *testing.T) {
 
 	// Labels that do not fit beside each other stand below each other, and the name of an axis is not cut.
 	p.ask("SELECT 'a rather long label ' || i AS group_by, i AS n FROM generate_series(1, 40) AS s(i)", `document.querySelectorAll(".chart svg .bar rect").length == 40`)
-	if over := value[[]string](p, `(() => {
-		const svg = document.querySelector(".chart svg"), whole = svg.getBoundingClientRect();
-		const texts = [...svg.querySelectorAll("text")].map((t) => [t.textContent, t.getBoundingClientRect()]);
-		const out = texts.filter(([, r]) => r.left < whole.left || r.bottom > whole.bottom);
-		const covered = texts.filter(([, a], i) => texts.some(([, b], k) => k != i && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3));
-		return [...out, ...covered].map(([text]) => text);
-	})()`); len(over) > 0 {
-		t.Errorf("cut, or over others: %q", over)
-	}
+	p.checkTexts()
 
 	p.checkDrawn()
 
@@ -196,6 +192,20 @@ func TestCharts(t *testing.T) {
 	p.accessible("chart")
 }
 
+// checkTexts finds texts of the chart that are cut, or cover one another.
+func (p *tab) checkTexts() {
+	p.Helper()
+	if over := value[[]string](p, `(() => {
+		const svg = document.querySelector(".chart svg"), whole = svg.getBoundingClientRect();
+		const texts = [...svg.querySelectorAll("text")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+		const out = texts.filter(([, r]) => r.left < whole.left || r.bottom > whole.bottom);
+		const covered = texts.filter(([, a], i) => texts.some(([, b], k) => k != i && a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3));
+		return [...out, ...covered].map(([text]) => text);
+	})()`); len(over) > 0 {
+		p.Errorf("cut, or over others: %q", over)
+	}
+}
+
 // checkDrawn draws rows whose intervals are given.
 func (p *tab) checkDrawn() {
 	p.Helper()
@@ -206,8 +216,8 @@ func (p *tab) checkDrawn() {
 		{`svg.querySelectorAll(".interval > line").length`, "1"},
 		{`svg.querySelectorAll(".open > line").length`, "1"},
 		{`svg.querySelectorAll("circle").length`, "9"},
-		{`[...svg.querySelectorAll("circle title")].map((t) => t.textContent).slice(1, 4).join("; ")`, "2024-01-02: 5 (4.0 to 6.0); 2024-01-03: 5 (interval not known); 2024-01-04: 5 (5 to 5)"},
-		{`svg.querySelectorAll("circle")[8].textContent`, "2024-01-09: 5 (4.0 or more)"},
+		{`[...svg.querySelectorAll("circle title")].map((t) => t.textContent).slice(1, 4).join("; ")`, "2024-01-02: 5 (4 to 6); 2024-01-03: 5 (interval not known); 2024-01-04: 5 (5 to 5)"},
+		{`svg.querySelectorAll("circle")[8].textContent`, "2024-01-09: 5 (4 or more)"},
 		{`svg.getAttribute("aria-description")`, "Values are drawn with their 95% interval where it is known. The table has the same numbers."},
 	} {
 		got := value[string](p, `(async () => {

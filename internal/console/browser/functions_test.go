@@ -59,6 +59,7 @@ func TestFormat(t *testing.T) {
 	check(t,
 		`between({low: 4.4, high: 4.4})`, `"4.4 to 4.4"`,
 		`between({low: 0.123, high: 0.987})`, `"0.12 to 0.99"`,
+		`between({low: 3996, high: 4010})`, `"3996 to 4010"`,
 		`between({low: 104.7, high: 331.2})`, `"104 to 332"`,
 		`between({low: -0.4, high: 12})`, `"−0.4 to 12.0"`,
 		`between({low: 101376})`, `"101376 or more"`,
@@ -104,6 +105,7 @@ func TestAxes(t *testing.T) {
 		// A noisy number without an interval is a value, and a number that the other keys make needless is no key.
 		`valueColumns(columns("g:text n med"), [{ values: ["a", "1", "2"], intervals: [, { of: 1, low: 0, high: 2 }, { of: 2, unknown: "x" }] }])`, `[1,2]`,
 		`keys(columns("g:text n low"), [{ values: ["a", "1", "2"], intervals: [, { of: 1, low: 0, high: 2 }, { of: 2, part: true }] }])`, `[0]`,
+		`keys(columns("g:text first:time n"), [{ values: ["a", "2020-01-01", "2"], intervals: [, { of: 1, unknown: "x" }, { of: 2, low: 0, high: 2 }] }])`, `[0]`,
 		`keys(columns("g:text rank n"), [row("a", "1", "9"), row("b", "2", "8")])`, `[0]`,
 		`keys(columns("g:text year n"), [row("a", "1", "9"), row("a", "2", "8")])`, `[0,1]`,
 		// What is drawn at first has intervals, if any value has.
@@ -116,8 +118,8 @@ func TestAxes(t *testing.T) {
 		`steps(["2024-01-15", "2024-01-29", "2024-02-19"])`, `[0,2,5]`,
 		`steps(["2024-01-15"])`, `[0]`,
 		// NULL has no place among numbers and times: it is named beside the chart.
-		`notDrawn(columns("x n"), [...Array(25).keys()].map((i) => noisy(String(i), "5")).concat([noisy(null, "7")]), 1)`, `["Not on the axis of x: NULL (7)."]`,
-		`notDrawn(columns("d:time n"), [noisy("2024-01-01", null), noisy("infinity", "7")], 1)`, `["Not on the axis of d: infinity (7).","n is NULL in one row."]`,
+		`notDrawn(columns("x n"), [...Array(25).keys()].map((i) => noisy(String(i), "5")).concat([noisy(null, "7")]), 1)`, `["Not on the axis of x: NULL: 7 (6 to 8)."]`,
+		`notDrawn(columns("d:time n"), [noisy("2024-01-01", null), noisy("infinity", "7")], 1)`, `["Not on the axis of d: infinity: 7 (6 to 8).","n is NULL in one row."]`,
 		`notDrawn(columns("g:text n"), [{ values: ["a", "1"], intervals: [, { of: 1, unknown: "it is put together of several answers" }] }], 1)`, `["The interval of n is not known: it is put together of several answers."]`,
 		// Points of a line may be more than bars.
 		`noChart(columns("x n"), [...Array(300).keys()].map((i) => row(String(i), "5")), 1)`, `""`,

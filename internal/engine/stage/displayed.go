@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/answer"
 	"github.com/dpsql/dpsql/internal/engine/session"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -102,7 +103,7 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 				continue
 			}
 		}
-		if s.Intervals && a == nil && !isError && o.Type.IsNumber() {
+		if s.Intervals && a == nil && !isError && isMeasured(o.Type) {
 			if plain, ok := plainColumn(w, q.Root, o.Col, why); ok {
 				plain.Out = i
 				out.Plain = append(out.Plain, plain)
@@ -130,6 +131,15 @@ func Showing(ctx context.Context, s *session.Session, q *plan.Query, program *di
 	}
 	out.keepAll(q, "the statement would be computed another way with its error", s.Intervals)
 	return program, out
+}
+
+// isMeasured reports types whose noisy values may lie between two ends.
+func isMeasured(t sqltype.Type) bool {
+	switch t.OID {
+	case sqltype.OIDDate, sqltype.OIDTime, sqltype.OIDTimetz, sqltype.OIDTimestamp, sqltype.OIDTimestamptz, sqltype.OIDInterval:
+		return true
+	}
+	return t.IsNumber()
 }
 
 // plainColumn finds the interval of an output column that is no aggregate that may be rounded, and is not computed from some in a known way; false where the column has no noise. why is that of IntervalColumns.Aggregate.

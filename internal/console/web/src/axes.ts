@@ -1,7 +1,7 @@
 // Where the rows of an answer stand in its chart, and why some have no place in it.
-import type { Column, Row } from "./api";
+import type { Column, Interval, Row } from "./api";
 import { keys, labels } from "./columns";
-import { number, time } from "./format";
+import { between, number, time } from "./format";
 
 // More numbers than these are a line, not bars.
 const mostNumberBars = 20;
@@ -62,14 +62,17 @@ export function noChart(columns: Column[], rows: Row[], value: number | undefine
   return tooMany(new Set(rows.map((r) => labels(r, of.others))).size, "lines", mostLines) || tooMany(rows.length, "points", mostPoints);
 }
 
+const range = (of: Interval | undefined, kind: Column["kind"]) => (of && between(of, kind) ? ` (${between(of, kind)})` : "");
+
 // notDrawn says what a chart lacks that the table has.
 export function notDrawn(columns: Column[], rows: Row[], value: number): string[] {
   const of = axes(columns, rows);
   const said: string[] = [];
   const name = columns[value].name;
   const lost = rows.filter((r) => place(r, of, name) === undefined);
-  const named = lost.slice(0, 3).map((r) => `${labels(r, [...of.others, of.key!])} (${r.values[value] ?? "NULL"})`).join(", ");
-  if (lost.length > 0) said.push(`Not on the axis of ${columns[of.key!].name}: ${named}${lost.length > 3 ? ` and ${lost.length - 3} more` : ""}.`);
+  const all = [...of.others, of.key!].sort((a, b) => a - b);
+  const named = lost.slice(0, 3).map((r) => `${labels(r, all)}: ${r.values[value] ?? "NULL"}${range(r.intervals[value], columns[value].kind)}`).join("; ");
+  if (lost.length > 0) said.push(`Not on the axis of ${columns[of.key!].name}: ${named}${lost.length > 3 ? `; and ${lost.length - 3} more` : ""}.`);
   const nulls = rows.filter((r) => r.values[value] === null).length;
   if (nulls > 0) said.push(`${name} is NULL in ${nulls === 1 ? "one row" : nulls + " rows"}.`);
   for (const why of new Set(rows.map((r) => r.intervals[value]?.unknown).filter((w) => w))) said.push(`The interval of ${name} is not known: ${why}.`);

@@ -37,6 +37,7 @@ const alone = (lines: Point[][]) => lines.flatMap((line) => line.filter((p, i) =
 const letter = 7;
 const bar = 22;
 const longestLabel = 36;
+const nameHeight = 15 / 270; // of the chart's height
 const cut = (text: string) => (text.length > longestLabel ? text.slice(0, longestLabel - 1) + "…" : text);
 
 // draw makes the chart of one column.
@@ -71,6 +72,11 @@ export function draw(columns: Column[], rows: Row[], of: number, width: number):
   const room = 0.1 * (most - least || Math.abs(most) || 1);
   const open = points.filter(isOpen).map((p) => (Number.isFinite(p.low) ? { ...p, from: p.low, to: most + room } : { ...p, from: p.high, to: least - room }));
 
+  // The name of a line stands at the right edge, as near to its end as the other names leave room.
+  const names = (series ? lines : []).flatMap((line) => line.filter((p) => Number.isFinite(p.value)).slice(-1)).sort((a, b) => a.value - b.value);
+  const right = new Date(Math.max(...points.map((p) => Number(p.at))));
+  names.forEach((p, i) => (names[i] = { ...p, at: right, value: Math.max(p.value, i > 0 ? names[i - 1].value + (most - least) * nameHeight : -Infinity) }));
+
   // Labels that do not fit beside each other stand below each other.
   const all = isLine ? [] : [...new Set(points.map((p) => p.at as string))];
   const longest = Math.min(longestLabel, Math.max(0, ...all.map((l) => l.length))) * letter;
@@ -86,7 +92,7 @@ export function draw(columns: Column[], rows: Row[], of: number, width: number):
         Plot.ruleX(open, { x: "at", y1: "from", y2: "to", ...openEnd }),
         Plot.lineY(lines.flat(), { x: "at", y: "value", stroke: series ? "facet" : fill, sort: "at", className: "line", ...colour, ...inFacets }),
         Plot.dot(points, { x: "at", y: "value", fill: series ? "facet" : fill, r: 2, title: "title", ...inFacets }),
-        ...(series ? [Plot.text(points, Plot.selectLast({ x: "at", y: "value", z: "facet", text: "facet", textAnchor: "start", dx: 5, fill: "currentColor", sort: "at" }))] : []),
+        ...(series ? [Plot.dot(names, { x: "at", y: "value", fill: "facet", r: 4, dx: 10 }), Plot.text(names, { x: "at", y: "value", text: "facet", textAnchor: "start", dx: 18, fill: "currentColor", className: "names" })] : []),
       ]
     : lying
       ? [

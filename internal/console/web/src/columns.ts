@@ -22,10 +22,10 @@ export const labels = (r: Row, of: number[]) => of.map((i) => label(r.values[i])
 // repeated says whether rows have the same values in some columns.
 const repeated = (rows: Row[], of: number[]) => new Set(rows.map((r) => JSON.stringify(of.map((i) => r.values[i])))).size < rows.length;
 
-// keys are the columns that tell rows apart: no noisy number, no part of an interval, and no constant. A number without which the other keys do as well is none.
+// keys are the columns that tell rows apart: nothing noisy, no part of an interval, and no constant. A number without which the other keys do as well is none.
 export function keys(columns: Column[], rows: Row[]): number[] {
   const values = valueColumns(columns, rows);
-  let found = columns.map((_, i) => i).filter((i) => !values.includes(i) && !isPart(rows, i) && !columns[i].constant);
+  let found = columns.map((_, i) => i).filter((i) => !values.includes(i) && !rows.some((r) => r.intervals[i]) && !columns[i].constant);
   for (const i of [...found].reverse()) {
     const others = found.filter((k) => k !== i);
     if (columns[i].kind === "number" && others.length > 0 && !repeated(rows, others)) found = others;

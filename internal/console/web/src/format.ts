@@ -41,7 +41,8 @@ export const end = (x: number, kind: Column["kind"]) => (kind === "duration" ? d
 export function between({ low, high }: Pick<Interval, "low" | "high">, kind: Column["kind"] = "number"): string {
   if (low === undefined && high === undefined) return "";
   const width = low !== undefined && high !== undefined ? high - low : Math.abs((low ?? high)!);
-  const digits = Math.min(15, width > 0 ? Math.max(0, 1 - Math.floor(Math.log10(width / 2))) : 0);
+  const whole = [low, high].every((x) => x === undefined || Number.isInteger(x));
+  const digits = Math.min(15, width > 0 && !whole ? Math.max(0, 1 - Math.floor(Math.log10(width / 2))) : 0);
   const step = kind === "duration" ? (units.find(([, s]) => width / 2 >= s)?.[1] ?? 0) : width > 0 ? Math.pow(10, -digits) : 0;
   const text = (x: number, round: (x: number) => number) => {
     const steps = x / step;
