@@ -550,7 +550,7 @@ func (e *Errors) lostPair(f sensitivity.Formula, v []*big.Int) (rows, above, bel
 // Proof: s = S + N and c = C + M are the noisy sum and count, S and C of the rows that bounds left; all rows have the average r = (S + a)/(C + b), -below <= a <= above, 0 <= b <= rows (lostPair). (1) s + a - r (c + b) = N - r M for any S and C, small
 // ones too (Fieller 1954). (2) |N - r M| <= sqrt(x^2 + r^2 y^2) with probability 0.95 or more, x and y being the half widths of N and M, and a step each, since noise is in steps: of normal laws it is an equality, of the others TestSquaresOfWidths adds
 // up probabilities. A noise of a variance up to tolerance is 0 but for that part of the time. (3) So the r that fulfil (2) for some a and b hold the average with 0.95. Where c > y they are an interval: for each a and b the upper end falls as r rises,
-// is largest at a = above, and at b = 0 where it is above 0, at b = rows where it is below. The lower end is that of all signs turned. (4) The average is in the declared range, so the interval may be cut to it, and widened to what is shown.
+// is largest at a = above, and at b = 0 where it is above 0, at b = rows where it is below. The lower end is that of all signs turned. (4) The average is in the declared range, so the interval may be cut to it, and widened to what is shown. Where it has nothing of the range it surely does not hold the average: the range does.
 func (e *Errors) average(i int, v []*big.Int) (val, low, high float64) {
 	f := e.a.Formulas[i]
 	m := e.a.Measures[f.Sum]
@@ -574,6 +574,9 @@ func (e *Errors) average(i int, v []*big.Int) (val, low, high float64) {
 		low, high = least, most
 	default:
 		return val, math.NaN(), math.NaN()
+	}
+	if ranged && (low > most || high < least) { // (4) there is more noise than (2) allows for: nothing is known
+		low, high = least, most
 	}
 	if ranged { // (4) the average is in the declared range
 		within := func(x float64) float64 { return math.Min(math.Max(x, least), most) }

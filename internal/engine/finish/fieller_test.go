@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpsql/dpsql/internal/base/dp"
+	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/internal/engine/release"
 	"github.com/dpsql/dpsql/rewrite/plan"
 	"github.com/dpsql/dpsql/sensitivity"
@@ -295,6 +296,20 @@ func TestNullAverage(t *testing.T) {
 		}
 		if row := rel.Rows[0]; (row[1] == nil) != few || (row[4] == nil) != few || told != map[bool]int{true: 2}[few] {
 			t.Errorf("%v, told %d times", row, told)
+		}
+	}
+}
+
+// TestAverageOutOfRange: where noise puts a whole interval out of the declared range, nothing is known of the average: it is no single value at the range's end.
+func TestAverageOutOfRange(t *testing.T) {
+	a := pairOf("1", 0, 5, sqltype.Numeric)
+	e, err := Of(t.Context(), a, &release.Release{Run: runOf(gaussianOf(10), gaussianOf(10))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sum, shown := range map[int64]float64{9000: 5, -9000: 0} {
+		if val, low, high := e.interval(1, ints(1000, sum)); val != shown || low != 0 || high != 5 {
+			t.Errorf("%d: %g in %g to %g", sum, val, low, high)
 		}
 	}
 }
