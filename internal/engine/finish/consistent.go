@@ -3,10 +3,10 @@ package finish
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dpsql/dpsql/internal/base/sqltype"
@@ -121,7 +121,8 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 		if !ok {
 			for j, c := range t.cells {
 				at := levels[c.level].Measures[q]
-				laws[j], found[q][fmt.Sprint(c.level)] = append(laws[j], fmt.Sprint(c.level)), out[c.level].errors.values[at]
+				level := strconv.Itoa(c.level)
+				laws[j], found[q][level] = append(laws[j], level), out[c.level].errors.values[at]
 				widest[c.level][at] = out[c.level].errors.values[at]
 			}
 			continue
@@ -137,7 +138,7 @@ func Consistent(ctx context.Context, levels []Level, counts []int, notNegative b
 			out[c.level].release.Groups[c.group].Values[levels[c.level].Measures[q]] = big.NewInt(shown[q][j])
 			m := fit.mean(t, j)
 			m.movedBy(math.Abs(float64(shown[q][j]-fit.value[j]) - fit.moved[j])) // (4) known once y' is
-			key := fmt.Sprintf("%g %v", m.away, m.key)
+			key := strconv.FormatFloat(m.away, 'g', -1, 64) + " " + m.key
 			laws[j] = append(laws[j], key)
 			found[q][key] = m.mixture
 			if w := &widest[c.level][levels[c.level].Measures[q]]; m.variance > w.variance {
@@ -406,7 +407,7 @@ func (f *fit) projected(x []float64) {
 // adjustedLaw is a mixture, and what tells it from others.
 type adjustedLaw struct {
 	mixture
-	key    [][3]int64
+	key    string
 	square float64 // of the half width, by those of its parts (TestSquaresOfWidths)
 }
 
@@ -451,13 +452,18 @@ func (f *fit) mean(t *hierarchy, j int) adjustedLaw {
 		}
 	}
 	var out adjustedLaw
+	var parts [][3]int64 // level, weight, and how often
 	for k, n := range times {
-		out.key = append(out.key, [3]int64{k[0], k[1], n})
+		parts = append(parts, [3]int64{k[0], k[1], n})
 	}
-	slices.SortFunc(out.key, func(a, b [3]int64) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(parts, func(a, b [3]int64) int { return slices.Compare(a[:], b[:]) })
+	var key []byte
 	m := &out.mixture
 	m.parts = true
-	for _, k := range out.key {
+	for _, k := range parts {
+		for _, x := range k {
+			key = append(strconv.AppendInt(key, x, 36), ' ')
+		}
 		base, w, n := f.laws[k[0]], float64(k[1])*part, float64(k[2])
 		for _, b := range base.terms {
 			b.weight *= w
@@ -472,11 +478,11 @@ func (f *fit) mean(t *hierarchy, j int) adjustedLaw {
 	slices.SortStableFunc(m.terms, func(a, b term) int { // the widest first: where they leave nothing, dither asks no other
 		return cmp.Compare(b.of()*b.weight*b.weight*b.law.variance(), a.of()*a.weight*a.weight*a.law.variance())
 	})
-	key := fmt.Sprint(out.key)
-	if f.widths[key] == nil {
-		f.widths[key] = map[float64]float64{}
+	out.key = string(key)
+	if f.widths[out.key] == nil {
+		f.widths[out.key] = map[float64]float64{}
 	}
-	m.widths = f.widths[key]
+	m.widths = f.widths[out.key]
 	f.means[j] = out
 	return out
 }
