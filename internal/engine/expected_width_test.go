@@ -96,7 +96,7 @@ var expectedCases = []struct {
 // TestExpectedWidths: what EXPLAIN expects of a half width, by itself or as a multiple of the bound that is then chosen, is within a factor of 3 of the median that three answers show, with the group's size as dpsql.expected_size; or it says that it is not known before. Where few people have much of all, it is compared with what the release shows by whose bounds EXPLAIN goes. Once a statement has been answered, and once the settings
 // that are named for it are made, a number is said of all but expressions (of which what they are computed from is told: TestExplainOfComputed), order statistics and averages without a range.
 func TestExpectedWidths(t *testing.T) {
-	expectation := regexp.MustCompile(`(at most )?\+- ([0-9.e+-]*[0-9])(?:, up to (\S+) where values differ by less than an eighth of their range)?(?: times the bound on a person's (rows|sum|distinct values))?`)
+	expectation := regexp.MustCompile(`(at most )?\+- ([0-9.e+-]*[0-9])(?:, up to (\S+) where values differ by less than an eighth of their range)?(?: times the bound on a person's (rows|sum|distinct values)| if the bound on a person's (rows|sum|distinct values) becomes \S+ \(([0-9.e+-]*[0-9]) times the bound\))?`)
 	for _, data := range []struct {
 		customers int
 		orders    string
@@ -188,8 +188,12 @@ func TestExpectedWidths(t *testing.T) {
 					if of[i][3] != "" {
 						high, _ = strconv.ParseFloat(of[i][3], 64)
 					}
+					if of[i][6] != "" {
+						low, _ = strconv.ParseFloat(of[i][6], 64)
+						high = low
+					}
 					bound := 0.0
-					if list := bounds[of[i][4]]; list != nil {
+					if list := bounds[of[i][4]+of[i][5]]; list != nil {
 						bound = list[min(i, len(list)-1)]
 						low, high = low*bound, high*bound
 					}
@@ -243,7 +247,7 @@ func TestExpectedAverages(t *testing.T) {
 	s := enginetest.DemoSession(t, enginetest.DemoDuck(t), "analyst", func(p *policy.Policy) { p.Query.Bounding, p.Query.MaxGroups = "auto", 0 })
 	enginetest.FixedNoise(s, 22)
 	enginetest.Set(t, s, "dpsql.fresh", "on")
-	expected := regexp.MustCompile(`^Expected 95% interval: avg about \+- ([0-9.e-]+)(?:, for \d+ people a group \(the policy's population\), if they have 1/3 of the bound's rows each and values about the middle of their range)?$`)
+	expected := regexp.MustCompile(`^Expected 95% interval: avg about \+- ([0-9.e-]+)(?:, for \d+ people a group \(the policy's population\), if each has 1/3 of the rows that the bound allows and values are near the middle of their range)?$`)
 	asked, near := 0, 0
 	for _, c := range []struct{ keys, of string }{
 		{"", "lab_procedures"}, {"", "days_in_hospital"}, {"", "medications"}, {"", "diagnoses"}, {"", "prior_emergency"}, {"", "CASE WHEN readmitted = '<30' THEN 1 ELSE 0 END"},

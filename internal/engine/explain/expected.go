@@ -34,31 +34,43 @@ func plusMinus(words string) string {
 	return words
 }
 
-// chosenBound is how ExpectedErrors names a bound that is chosen when the statement is asked.
-var chosenBound = regexp.MustCompile(` x choice (\d+)`)
+// chosenBound is how ExpectedErrors names a bound that is chosen when the statement is asked, and timesBound a half width that is a multiple of one.
+var (
+	chosenBound = regexp.MustCompile(` x choice (\d+)`)
+	timesBound  = regexp.MustCompile(`^([0-9.e+-]+) x choice (\d+)$`)
+)
 
 // exampleRows is how many rows, or distinct values, of a person the example of an unknown bound has.
 const exampleRows = 10
 
 // inWords names what a choice bounds in place of its number, with an example.
 func inWords(a *sensitivity.Analysis, words string) string {
-	factor, err := strconv.ParseFloat(strings.SplitN(words, " ", 2)[0], 64)
-	known := err == nil
-	return chosenBound.ReplaceAllStringFunc(words, func(choice string) string {
-		n, err := strconv.Atoi(chosenBound.FindStringSubmatch(choice)[1])
+	bounded := func(number string) (*sensitivity.Choice, string) {
+		n, err := strconv.Atoi(number)
 		if err != nil || n > len(a.Choices) {
-			return choice
+			return nil, ""
 		}
-		c, text := a.Choices[n-1], " times the bound on "+boundedBy(a, a.Choices[n-1])
-		switch need, ok := oneRow(a, c); {
-		case !known:
-		case !strings.HasSuffix(text, " sum"):
-			text += fmt.Sprintf(" (%s at %d)", server.Number(factor*exampleRows), exampleRows)
-		case ok:
-			row := a.Edge(c, need).InexactFloat64()
-			text += fmt.Sprintf(" (%s at %d rows of %s)", server.Number(factor*row*exampleRows), exampleRows, server.Number(row))
+		return a.Choices[n-1], boundedBy(a, a.Choices[n-1])
+	}
+	if m := timesBound.FindStringSubmatch(words); m != nil {
+		factor, err := strconv.ParseFloat(m[1], 64)
+		if c, what := bounded(m[2]); c != nil && err == nil {
+			at, isKnown := float64(exampleRows), true
+			if strings.HasSuffix(what, " sum") {
+				var need uint64
+				need, isKnown = oneRow(a, c)
+				at *= a.Edge(c, need).InexactFloat64()
+			}
+			if isKnown {
+				return fmt.Sprintf("%s if the bound on %s becomes %s (%s times the bound)", server.Number(factor*at), what, server.Number(at), m[1])
+			}
 		}
-		return text
+	}
+	return chosenBound.ReplaceAllStringFunc(words, func(choice string) string {
+		if c, what := bounded(chosenBound.FindStringSubmatch(choice)[1]); c != nil {
+			return " times the bound on " + what
+		}
+		return choice
 	})
 }
 
@@ -225,7 +237,7 @@ func (x Explainer) ExpectedIntervals(ctx context.Context) (words []string, assum
 	}
 	if sized {
 		if assuming = ", for " + from; third {
-			assuming += fmt.Sprintf(", if they have 1/%d of the bound's rows each and values about the middle of their range", partOfBound)
+			assuming += fmt.Sprintf(", if each has 1/%d of the rows that the bound allows and values are near the middle of their range", partOfBound)
 		}
 	}
 	if bounded {
