@@ -66,24 +66,16 @@ func (s *connection) hold(bytes int) error {
 		}
 		a.set(most, 0)
 		most.log.Warn("connection ended: the unread answers of all sessions are more than limits.all_answer_memory, and its are the most", "user", most.user)
-		most.cancel()
-		_ = most.raw.Close()
+		most.life.cancel()
+		_ = most.wire.raw.Close()
 	}
-	s.holding = bytes
+	s.kept.holding = bytes
 	return nil
-}
-
-// unread is what the session's portals hold.
-func (s *connection) unread() (bytes int) {
-	for _, p := range s.portals.items {
-		bytes += p.unread
-	}
-	return bytes
 }
 
 // holdsUnread counts what is left of the answers when a message is done.
 func (s *connection) holdsUnread() {
-	if s.holding > 0 {
-		_ = s.hold(s.unread()) // never more than before
+	if s.kept.holding > 0 {
+		_ = s.hold(s.kept.unread()) // never more than before
 	}
 }

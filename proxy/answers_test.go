@@ -88,7 +88,7 @@ func TestUnreadAnswerEnds(t *testing.T) {
 	greedy, other, honest := with("a"), with("a"), with("b")
 	sent := make(chan error)
 	go func() {
-		_, err := greedy.io.Write([]byte("a row"))
+		_, err := greedy.wire.tap.Write([]byte("a row"))
 		sent <- err
 	}()
 	for i, step := range []struct {
@@ -99,14 +99,14 @@ func TestUnreadAnswerEnds(t *testing.T) {
 		if err := step.of.hold(step.bytes); (err != nil) != step.refused {
 			t.Errorf("%d: %v", i, err)
 		}
-		if ended := greedy.ctx.Err() != nil; ended != (i >= 3) {
+		if ended := greedy.life.ctx.Err() != nil; ended != (i >= 3) {
 			t.Errorf("%d: ended %v", i, ended)
 		}
 	}
 	if err := <-sent; err == nil {
 		t.Error("it was sent to nobody")
 	}
-	if other.ctx.Err() == nil || honest.ctx.Err() != nil {
+	if other.life.ctx.Err() == nil || honest.life.ctx.Err() != nil {
 		t.Error("another session ended")
 	}
 	for _, s := range []*connection{greedy, other, honest} {

@@ -12,17 +12,17 @@ import (
 //
 // A client of another machine is to come by TLS although the balancer's own connection does not leave this one: over TLS to us, or to the balancer. Of one whose address the balancer does not say nothing is known, so it is taken for one of another machine.
 func (s *connection) readProxyHeader() error {
-	from, err := readProxyHeader(s.raw)
+	from, err := readProxyHeader(s.wire.raw)
 	switch {
 	case errors.Is(err, errProxyHeader):
-		s.log.Warn("a balancer's connection does not begin with a header of the PROXY protocol, version 2", "balancer", s.address())
+		s.log.Warn("a balancer's connection does not begin with a header of the PROXY protocol, version 2", "balancer", s.peer.address())
 		return errQuiet
 	case err != nil:
 		return errQuiet
 	case from.client.IsValid():
 		s.srv.comesFrom(s, net.TCPAddrFromAddrPort(from.client))
 	}
-	s.remote = !from.local && !from.tls && !from.client.Addr().IsLoopback()
+	s.peer.remote = !from.local && !from.tls && !from.client.Addr().IsLoopback()
 	return nil
 }
 

@@ -18,11 +18,11 @@ func (srv *Server) cancelRequest(m *pgproto3.CancelRequest, from origin) {
 	srv.mu.Lock()
 	s := srv.sessions[m.ProcessID]
 	srv.mu.Unlock()
-	if s == nil || subtle.ConstantTimeCompare(s.key, m.SecretKey) != 1 {
+	if s == nil || subtle.ConstantTimeCompare(s.key.secret, m.SecretKey) != 1 {
 		srv.forward(m, from)
 		return
 	}
-	s.cancelRunning(errCanceled)
+	s.life.cancelRunning(errCanceled)
 }
 
 // forward sends a cancel that is for no session here to the other proxies: through a balancer a client's request reaches any of them. What is sent holds no key: a code of it
@@ -64,8 +64,8 @@ func (srv *Server) Hear(text string) {
 	srv.mu.Lock()
 	s := srv.sessions[uint32(pid)]
 	srv.mu.Unlock()
-	if s == nil || !hmac.Equal(code, forwardCode(s.pid, nonce, s.key)) {
+	if s == nil || !hmac.Equal(code, forwardCode(s.key.pid, nonce, s.key.secret)) {
 		return
 	}
-	s.cancelRunning(errCanceled)
+	s.life.cancelRunning(errCanceled)
 }

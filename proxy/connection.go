@@ -2,123 +2,74 @@ package proxy
 
 import (
 	"context"
-	"crypto/tls"
 	"log/slog"
 	"net"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgproto3"
-	"github.com/xdg-go/scram"
 )
 
-// connection is that of one client, served by one goroutine. Only raw, origin, cancel, stopping, what register sets and what runMu
-// guards are touched by others.
+// connection is that of one client, served by one goroutine. Others touch only its life, its peer under Server.mu, wire.raw, and what register sets.
 type connection struct {
-	srv     *Server
-	raw     net.Conn // as accepted
-	began   time.Time
-	latest  latestQuery
-	client  net.Addr        // raw's, or what a balancer says; changed under Server.mu
-	origin  origin          // of client, likewise
-	remote  bool            // behind a balancer, and not known to be of this machine or to have come by TLS
-	inside  bool            // of Server.Connect
-	proved  string          // who its client is known to be, where that is so
-	proving bool            // its first message of SCRAM came; guarded by Server.mu
-	ctx     context.Context // ends with the connection
-	cancel  context.CancelFunc
-
-	conn    net.Conn // raw, or TLS over it
-	tls     *tls.Conn
-	binding scram.ChannelBinding // of the TLS
-	io      *tap
-	be      *pgproto3.Backend // reads; what is written goes through send
-	out     []byte            // messages not written yet
-	unsent  error             // one of them cannot be encoded
-	log     *slog.Logger
+	srv  *Server
+	log  *slog.Logger
+	peer peer
+	wire wire
+	life life
 
 	user     string
-	protocol uint32 // what both sides speak
-	pid      uint32
-	key      []byte // of cancels
+	key      backendKey
 	engine   Session
-
-	set        *settings
-	reported   map[string]string // the values of ParameterStatus that the client has
-	tx         transaction
-	statements shelf[*statement] // "" is the unnamed one
-	portals    shelf[*portal]
-	active     *portal // the one that runs
-	holding    int     // bytes of answers, as it last said
-	skipping   bool    // an extended message failed: everything up to Sync is skipped
-	executes   int     // EXECUTEs that run within each other
-	several    bool    // the message being served holds more than one statement: its implicit transaction is a block for some rules
-
-	idle        time.Duration // the limit of the present wait for a message
-	idleInBlock bool          // it is that of a transaction
-
-	stopping   atomic.Bool
-	runMu      sync.Mutex
-	cancelRun  context.CancelCauseFunc
-	runs       Running // while cancelRun is there
-	terminated bool
+	set      *settings
+	reported map[string]string // the values of ParameterStatus that the client has
+	tx       transaction
+	kept     kept
+	cycle    cycle
+	idle     idleLimit // of the present wait for a message
+	activity activity
 }
 
-// tap is the connection as the codec sees it. It remembers whether reading failed, which tells a lost connection from a bad
-// message, and gives each write its time.
-type tap struct {
-	conn    net.Conn
-	timeout time.Duration // of a write; 0 leaves the deadline of the log-in
-	failed  error
-	metrics Metrics
+// peer is who is at the other end. Server.mu guards its address, its origin and proving.
+type peer struct {
+	addr    net.Addr // that of the network, or what a balancer says
+	origin  origin   // of addr
+	remote  bool     // behind a balancer, and not known to be of this machine or to have come by TLS
+	inside  bool     // of Server.Connect
+	proved  string   // who its client is known to be, where that is so
+	proving bool     // its first message of SCRAM came
 }
 
-func (t *tap) Read(b []byte) (int, error) {
-	n, err := t.conn.Read(b)
-	if err != nil {
-		t.failed = err
-	}
-	t.metrics.Bytes(n, 0)
-	return n, err
+func (p *peer) address() string { return p.addr.String() }
+
+// backendKey is PostgreSQL's BackendKeyData: whoever names both may cancel the session's statement.
+type backendKey struct {
+	pid    uint32
+	secret []byte
 }
 
-func (t *tap) Write(b []byte) (int, error) {
-	if len(b) == 0 {
-		return 0, nil
-	}
-	if t.timeout > 0 {
-		if err := t.conn.SetWriteDeadline(time.Now().Add(t.timeout)); err != nil {
-			return 0, err
-		}
-	}
-	n, err := t.conn.Write(b)
-	t.metrics.Bytes(0, n)
-	return n, err
+// cycle is how the messages up to the next ReadyForQuery are served.
+type cycle struct {
+	skipping bool // an extended message failed: everything up to Sync is skipped
+	several  bool // the message holds more than one statement: its implicit transaction is a block for some rules
+	executes int  // EXECUTEs that run within each other
+}
+
+// idleLimit is how long the client may take to its next message; 0 is for ever.
+type idleLimit struct {
+	limit   time.Duration
+	inBlock bool // it is that of a transaction
+}
+
+// activity is what pg_stat_activity tells of a session.
+type activity struct {
+	began           time.Time // the connection
+	text            string    // of the latest statement
+	at, transaction time.Time // of the latest statement, and when the transaction began that it is in
 }
 
 func newSession(srv *Server, conn net.Conn) *connection {
-	t := &tap{conn: conn, metrics: srv.opts.Metrics}
-	s := &connection{srv: srv, raw: conn, began: time.Now(), client: conn.RemoteAddr(), origin: srv.originOf(conn.RemoteAddr()), conn: conn, io: t, be: pgproto3.NewBackend(t, t), log: srv.log,
-		statements: newShelf[*statement](), portals: newShelf[*portal](), reported: map[string]string{}}
-	s.ctx, s.cancel = context.WithCancel(srv.ctx)
+	s := &connection{srv: srv, log: srv.log, peer: peer{addr: conn.RemoteAddr(), origin: srv.originOf(conn.RemoteAddr())}, wire: newWire(conn, srv.opts.Metrics),
+		reported: map[string]string{}, kept: newKept(&srv.opts), activity: activity{began: time.Now()}}
+	s.life.ctx, s.life.cancel = context.WithCancel(srv.ctx)
 	return s
-}
-
-func (s *connection) address() string { return s.client.String() }
-
-// latestQuery is what pg_stat_activity tells of the statement that runs.
-type latestQuery struct {
-	text            string
-	at, transaction time.Time // transaction: when the one began that it is in
-}
-
-// Running is a statement that runs, for the owner.
-type Running struct {
-	User   string    `json:"analyst"`
-	Client string    `json:"client"` // the address
-	Since  time.Time `json:"since"`
-	Text   string    `json:"text"` // its first 1023 bytes
 }
 
 // The codes in the place of a protocol version (PostgreSQL's pqcomm.h).

@@ -164,13 +164,13 @@ func (s *connection) showAll() *answer.Answer {
 
 func (s *connection) runDeallocate(n *pgsyntax.Deallocate) (*answer.Answer, error) {
 	if n.All {
-		s.dropStatements()
+		s.kept.dropStatements()
 		return tag("DEALLOCATE ALL")
 	}
-	if _, ok := s.statements.get(n.Name); !ok || n.Name == "" {
+	if _, ok := s.kept.statements.get(n.Name); !ok || n.Name == "" {
 		return nil, sqlerr.New(sqlerr.InvalidStatement, "prepared statement \"%s\" does not exist", n.Name)
 	}
-	s.statements.drop(n.Name)
+	s.kept.statements.drop(n.Name)
 	return tag("DEALLOCATE")
 }
 
@@ -180,8 +180,8 @@ func (s *connection) runDiscard(n *pgsyntax.Discard) (*answer.Answer, error) {
 			return nil, sqlerr.New(sqlerr.ActiveTx, "DISCARD ALL cannot run inside a transaction block")
 		}
 		s.set.resetAll()
-		s.dropStatements()
-		s.portals.clear()
+		s.kept.dropStatements()
+		s.kept.portals.clear()
 	}
 	return tag(fmt.Sprintf("DISCARD %s", n.What))
 }
@@ -189,16 +189,16 @@ func (s *connection) runDiscard(n *pgsyntax.Discard) (*answer.Answer, error) {
 // runClose closes cursors, which are portals by another name.
 func (s *connection) runClose(n *pgsyntax.CloseCursor) (*answer.Answer, error) {
 	if n.All {
-		s.closePortals()
+		s.kept.closePortals()
 		return tag("CLOSE CURSOR ALL")
 	}
-	p, ok := s.portals.get(n.Name)
+	p, ok := s.kept.portals.get(n.Name)
 	switch {
 	case !ok:
 		return nil, noCursor(n.Name)
-	case p == s.active:
+	case p == s.kept.active:
 		return nil, sqlerr.New(sqlerr.CursorState, "cannot drop active portal \"%s\"", n.Name)
 	}
-	s.portals.drop(n.Name)
+	s.kept.portals.drop(n.Name)
 	return tag("CLOSE CURSOR")
 }

@@ -20,7 +20,7 @@ func (s *connection) copyOut(columns []answer.Column, answer *answer.Answer, o *
 	for i := range codes {
 		codes[i] = uint16(format) //nolint:gosec // 0 or 1
 	}
-	s.send(&pgproto3.CopyOutResponse{OverallFormat: byte(format), ColumnFormatCodes: codes}) //nolint:gosec // 0 or 1
+	s.wire.send(&pgproto3.CopyOutResponse{OverallFormat: byte(format), ColumnFormatCodes: codes}) //nolint:gosec // 0 or 1
 	var line []byte
 	if o.format == "binary" {
 		line = append(line, copySignature...)
@@ -33,7 +33,7 @@ func (s *connection) copyOut(columns []answer.Column, answer *answer.Answer, o *
 			}
 			line = o.field(o.between(line, i), name, false, len(columns) == 1)
 		}
-		s.send(&pgproto3.CopyData{Data: append(line, '\n')})
+		s.wire.send(&pgproto3.CopyData{Data: append(line, '\n')})
 		line = line[:0]
 	}
 	formatting := s.set.formats()
@@ -59,7 +59,7 @@ func (s *connection) copyOut(columns []answer.Column, answer *answer.Answer, o *
 		if o.format != "binary" {
 			line = append(line, '\n')
 		}
-		s.send(&pgproto3.CopyData{Data: line})
+		s.wire.send(&pgproto3.CopyData{Data: line})
 		line = line[:0]
 		return s.relieve()
 	})
@@ -67,9 +67,9 @@ func (s *connection) copyOut(columns []answer.Column, answer *answer.Answer, o *
 		return n, err
 	}
 	if o.format == "binary" {
-		s.send(&pgproto3.CopyData{Data: binary.BigEndian.AppendUint16(line, math.MaxUint16)})
+		s.wire.send(&pgproto3.CopyData{Data: binary.BigEndian.AppendUint16(line, math.MaxUint16)})
 	}
-	s.send(&pgproto3.CopyDone{})
+	s.wire.send(&pgproto3.CopyDone{})
 	return n, nil
 }
 

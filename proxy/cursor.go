@@ -40,22 +40,22 @@ func (s *connection) runDeclare(n *pgsyntax.DeclareCursor, st *statement, args [
 	if !n.Hold && !s.inBlock() {
 		return nil, onlyInBlock("DECLARE CURSOR")
 	}
-	if _, taken := s.portals.get(n.Name); taken {
+	if _, taken := s.kept.portals.get(n.Name); taken {
 		return nil, cursorExists(n.Name)
 	}
-	if err := s.roomForPortal(); err != nil {
+	if err := s.kept.roomForPortal(); err != nil {
 		return nil, err
 	}
 	p := &portal{name: n.Name, statement: st.inner, args: args, depth: len(s.tx.saves), made: time.Now(), bytes: st.bytes + len(n.Name) + 64 + answerBytes([][]sqltype.Value{args}),
 		scroll: !n.NoScroll, wound: n.Scroll, hold: n.Hold, binary: n.Binary}
-	if err := s.keep(p.size()); err != nil {
+	if err := s.kept.keep(p.size()); err != nil {
 		return nil, err
 	}
 	if err := s.fill(p); err != nil {
 		return nil, err
 	}
 	p.unread = p.holds()
-	s.portals.put(n.Name, p)
+	s.kept.portals.put(n.Name, p)
 	return tag("DECLARE CURSOR")
 }
 
@@ -65,7 +65,7 @@ func cursorExists(name string) error {
 
 // runFetch is FETCH and MOVE, also of a portal that the client bound by the protocol.
 func (s *connection) runFetch(n *pgsyntax.Fetch) (*answer.Answer, error) {
-	p, ok := s.portals.get(n.Name)
+	p, ok := s.kept.portals.get(n.Name)
 	if !ok {
 		return nil, noCursor(n.Name)
 	}
@@ -109,11 +109,11 @@ func noCursor(name string) error {
 func (s *connection) shape(node pgsyntax.Node) (columns []answer.Column, rows bool) {
 	switch n := node.(type) {
 	case *pgsyntax.Fetch:
-		if p, ok := s.portals.get(n.Name); ok && !n.Move {
+		if p, ok := s.kept.portals.get(n.Name); ok && !n.Move {
 			return p.statement.columns, p.statement.rows
 		}
 	case *pgsyntax.Execute:
-		if st, ok := s.statements.get(n.Name); ok {
+		if st, ok := s.kept.statements.get(n.Name); ok {
 			return st.columns, st.rows
 		}
 	}
@@ -135,7 +135,7 @@ func (s *connection) fresh(st *statement) *statement {
 // simpleFormats are those in which the simple protocol gives an answer: text, but for a BINARY cursor's.
 func (s *connection) simpleFormats(node pgsyntax.Node) []int16 {
 	if n, ok := node.(*pgsyntax.Fetch); ok {
-		if p, ok := s.portals.get(n.Name); ok && p.binary {
+		if p, ok := s.kept.portals.get(n.Name); ok && p.binary {
 			return []int16{sqltype.BinaryFormat}
 		}
 	}

@@ -25,25 +25,24 @@ func (s *connection) encrypt(conn net.Conn) error {
 		certs.ask(config)
 	}
 	c := tls.Server(conn, config)
-	if err := c.HandshakeContext(s.ctx); err != nil {
-		s.log.Info("TLS handshake failed", "client", s.address(), "error", redact(err))
+	if err := c.HandshakeContext(s.life.ctx); err != nil {
+		s.log.Info("TLS handshake failed", "client", s.peer.address(), "error", redact(err))
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			s.linger(lingerLogin) // the client is to read the alert, whatever else it has sent
 		}
 		return errQuiet
 	}
-	s.conn, s.io.conn, s.tls = c, c, c
-	s.binding = endpointBinding(shown)
+	s.wire.encrypted(c, endpointBinding(shown))
 	return nil
 }
 
 // encryptDirect serves a client that began with TLS. head is what was read of it. As PostgreSQL 17 does, it must say by ALPN
 // that it means PostgreSQL: a browser that is led here must not.
 func (s *connection) encryptDirect(head []byte) error {
-	if err := s.encrypt(&headed{Conn: s.conn, head: head}); err != nil {
+	if err := s.encrypt(&headed{Conn: s.wire.conn, head: head}); err != nil {
 		return err
 	}
-	if s.tls.ConnectionState().NegotiatedProtocol != alpn {
+	if s.wire.tls.ConnectionState().NegotiatedProtocol != alpn {
 		return sqlerr.New(sqlerr.ProtocolViolation, "received direct SSL connection request without ALPN protocol negotiation extension")
 	}
 	return nil

@@ -35,7 +35,7 @@ func (s *connection) extended(msg pgproto3.FrontendMessage) error {
 	}
 	if err != nil {
 		s.fail(err, text)
-		s.skipping = true
+		s.cycle.skipping = true
 		return s.flush() // a client that asked for it by Flush waits for it before it sends Sync
 	}
 	return nil
@@ -43,7 +43,7 @@ func (s *connection) extended(msg pgproto3.FrontendMessage) error {
 
 // sync ends the messages since the last one, and with them the implicit transaction.
 func (s *connection) sync() error {
-	s.skipping = false
+	s.cycle.skipping = false
 	s.endImplicit()
 	return s.ready()
 }
@@ -53,7 +53,7 @@ func (s *connection) parseMessage(m *pgproto3.Parse) error {
 		return err
 	}
 	if m.Name == "" { // also where the new one fails
-		s.statements.drop("")
+		s.kept.statements.drop("")
 	}
 	s.beginImplicit()
 	parsed, err := s.parse(m.Query)
@@ -76,10 +76,10 @@ func (s *connection) parseMessage(m *pgproto3.Parse) error {
 	if err != nil {
 		return err
 	}
-	if err := s.keepStatement(m.Name, p); err != nil {
+	if err := s.kept.keepStatement(m.Name, p); err != nil {
 		return err
 	}
-	s.send(&pgproto3.ParseComplete{})
+	s.wire.send(&pgproto3.ParseComplete{})
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (s *connection) bind(m *pgproto3.Bind) (string, error) {
 	if err := validName(m.DestinationPortal + m.PreparedStatement); err != nil {
 		return "", err
 	}
-	st, err := s.findStatement(m.PreparedStatement)
+	st, err := s.kept.findStatement(m.PreparedStatement)
 	if err != nil {
 		return "", err
 	}
@@ -104,10 +104,10 @@ func (s *connection) bind(m *pgproto3.Bind) (string, error) {
 	if s.tx.failed() && (!endsTransaction(st.node) || len(st.params) > 0) {
 		return "", errAborted()
 	}
-	if _, taken := s.portals.get(m.DestinationPortal); taken && m.DestinationPortal != "" {
+	if _, taken := s.kept.portals.get(m.DestinationPortal); taken && m.DestinationPortal != "" {
 		return "", cursorExists(m.DestinationPortal)
 	}
-	if err := s.roomForPortal(); err != nil {
+	if err := s.kept.roomForPortal(); err != nil {
 		return "", err
 	}
 	st = s.fresh(st)
@@ -120,12 +120,12 @@ func (s *connection) bind(m *pgproto3.Bind) (string, error) {
 		return "", err
 	}
 	p := &portal{name: m.DestinationPortal, statement: st, args: args, formats: formats, depth: len(s.tx.saves), made: time.Now(), bytes: st.bytes + argBytes(m)}
-	s.portals.drop(p.name)
-	if err := s.keep(p.size()); err != nil {
+	s.kept.portals.drop(p.name)
+	if err := s.kept.keep(p.size()); err != nil {
 		return "", err
 	}
-	s.portals.put(p.name, p)
-	s.send(&pgproto3.BindComplete{})
+	s.kept.portals.put(p.name, p)
+	s.wire.send(&pgproto3.BindComplete{})
 	return "", nil
 }
 
@@ -183,11 +183,11 @@ func (s *connection) describe(m *pgproto3.Describe) error {
 	switch m.ObjectType {
 	case 'S':
 		var err error
-		if st, err = s.findStatement(m.Name); err != nil {
+		if st, err = s.kept.findStatement(m.Name); err != nil {
 			return err
 		}
 	case 'P':
-		p, err := s.findPortal(m.Name)
+		p, err := s.kept.findPortal(m.Name)
 		if err != nil {
 			return err
 		}
@@ -204,12 +204,12 @@ func (s *connection) describe(m *pgproto3.Describe) error {
 		for i, p := range st.params {
 			oids[i] = uint32(p.OID)
 		}
-		s.send(&pgproto3.ParameterDescription{ParameterOIDs: oids})
+		s.wire.send(&pgproto3.ParameterDescription{ParameterOIDs: oids})
 	}
 	if st.rows {
-		s.send(s.rowDescription(st.columns, formats))
+		s.wire.send(s.rowDescription(st.columns, formats))
 	} else {
-		s.send(&pgproto3.NoData{})
+		s.wire.send(&pgproto3.NoData{})
 	}
 	return nil
 }
@@ -219,12 +219,12 @@ func (s *connection) execute(m *pgproto3.Execute) (string, error) {
 	if err := validName(m.Portal); err != nil {
 		return "", err
 	}
-	p, err := s.findPortal(m.Portal)
+	p, err := s.kept.findPortal(m.Portal)
 	if err != nil {
 		return "", err
 	}
 	if _, empty := p.statement.node.(*pgsyntax.Empty); empty {
-		s.send(&pgproto3.EmptyQueryResponse{})
+		s.wire.send(&pgproto3.EmptyQueryResponse{})
 		return "", nil
 	}
 	s.asks(p.statement.text)
@@ -245,12 +245,12 @@ func (s *connection) execute(m *pgproto3.Execute) (string, error) {
 func (s *connection) closeMessage(m *pgproto3.Close) error {
 	switch m.ObjectType {
 	case 'S':
-		s.statements.drop(m.Name)
+		s.kept.statements.drop(m.Name)
 	case 'P':
-		s.portals.drop(m.Name)
+		s.kept.portals.drop(m.Name)
 	default:
 		return protocolError("invalid CLOSE message subtype %d", m.ObjectType)
 	}
-	s.send(&pgproto3.CloseComplete{})
+	s.wire.send(&pgproto3.CloseComplete{})
 	return nil
 }

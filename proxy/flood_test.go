@@ -105,7 +105,7 @@ func TestGivesWay(t *testing.T) {
 	for list, want := range map[string]int{"i": 0, "p": 0, "ii": 0, "pi": 1, "ppi": 0, "ipp": 1, "ppii": 2, "pppi": 0, "iiip": 0} {
 		var conns []*connection
 		for _, c := range list {
-			conns = append(conns, &connection{proving: c == 'p'})
+			conns = append(conns, &connection{peer: peer{proving: c == 'p'}})
 		}
 		if got := givesWay(conns); got != conns[want] {
 			t.Errorf("%s: not number %d", list, want)

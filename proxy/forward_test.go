@@ -218,7 +218,7 @@ func FuzzHear(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		srv := fuzzServer(t)
 		s := newSession(srv, fedConn{})
-		s.pid, s.key, s.set = 7, []byte("1234"), newSettings("analyst", nil)
+		s.key.pid, s.key.secret, s.set = 7, []byte("1234"), newSettings("analyst", nil)
 		ctx, done := s.running()
 		defer done()
 		srv.sessions[7] = s

@@ -101,7 +101,7 @@ func FuzzSession(f *testing.F) {
 				return
 			}
 			s.set = newSettings("analyst", s.engine)
-			s.be.SetMaxBodyLen(srv.opts.MaxMessage)
+			s.wire.reader.SetMaxBodyLen(srv.opts.MaxMessage)
 			s.loop()
 		})
 	})

@@ -9,7 +9,7 @@ import (
 
 // hangUp closes the connection. After TLS it says so, that the client can tell the end from a cut.
 func (s *connection) hangUp() {
-	if err := s.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+	if err := s.wire.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		s.log.Debug("closing a connection", "error", redact(err))
 	}
 }
@@ -17,11 +17,11 @@ func (s *connection) hangUp() {
 // linger ends the writing side and drops for a while what the client still sends. Closed at once, the connection would be reset,
 // and a client in the middle of a long message would not read the error.
 func (s *connection) linger(bytes int64) {
-	if c, ok := s.conn.(interface{ CloseWrite() error }); !ok || c.CloseWrite() != nil {
+	if c, ok := s.wire.conn.(interface{ CloseWrite() error }); !ok || c.CloseWrite() != nil {
 		return
 	}
-	if s.conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil || s.stopping.Load() {
+	if s.wire.conn.SetReadDeadline(time.Now().Add(lingerTime)) != nil || s.life.stopping.Load() {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, s.conn, bytes) // the end, the deadline and a lost connection are all the same here
+	_, _ = io.CopyN(io.Discard, s.wire.conn, bytes) // the end, the deadline and a lost connection are all the same here
 }

@@ -8,8 +8,8 @@ import (
 
 // certificate is the client's, which the handshake has verified.
 func (s *connection) certificate() (*x509.Certificate, error) {
-	if s.tls != nil {
-		if state := s.tls.ConnectionState(); len(state.VerifiedChains) > 0 {
+	if s.wire.tls != nil {
+		if state := s.wire.tls.ConnectionState(); len(state.VerifiedChains) > 0 {
 			return state.PeerCertificates[0], nil
 		}
 	}
@@ -29,7 +29,7 @@ func (s *connection) identify() (another, done bool, stored string, err error) {
 		return false, false, "", err
 	}
 	if another = !c.owns(cert, s.user); another {
-		s.log.Info("the client's certificate is not the user's", "client", s.address(), "certificate", cert.Subject.String(), "user", s.user)
+		s.log.Info("the client's certificate is not the user's", "client", s.peer.address(), "certificate", cert.Subject.String(), "user", s.user)
 	}
 	if c.Login != CertAlone {
 		return another, false, "", nil

@@ -13,7 +13,7 @@ import (
 func (srv *Server) Connect(client net.Addr, user string, ended func()) net.Conn {
 	ours, theirs := net.Pipe()
 	s := newSession(srv, clientConn{ours, client, sync.OnceFunc(ended)})
-	s.inside, s.proved = true, user
+	s.peer.inside, s.peer.proved = true, user
 	srv.begin(s)
 	return theirs
 }

@@ -39,7 +39,7 @@ func (s *connection) handle(msg pgproto3.FrontendMessage) error {
 	case *pgproto3.CopyData, *pgproto3.CopyDone, *pgproto3.CopyFail:
 		return nil // of a COPY FROM that was refused: they were under way
 	case *pgproto3.Query, *pgproto3.FunctionCall, *pgproto3.Parse, *pgproto3.Bind, *pgproto3.Describe, *pgproto3.Execute, *pgproto3.Close, *pgproto3.Flush:
-		if s.skipping {
+		if s.cycle.skipping {
 			return nil
 		}
 		if err := s.charset().decoded(msg); err != nil {
@@ -47,7 +47,7 @@ func (s *connection) handle(msg pgproto3.FrontendMessage) error {
 			if _, simple := msg.(*pgproto3.Query); simple {
 				return s.ready()
 			}
-			s.skipping = true
+			s.cycle.skipping = true
 			return s.flush()
 		}
 		switch m := m.(type) {
@@ -68,18 +68,18 @@ func (s *connection) refuse(err error) {
 	if errors.Is(err, errQuiet) {
 		return
 	}
-	if s.io.timeout == 0 { // before or in the log-in: its deadline may have passed
-		if err := s.conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+	if s.wire.tap.timeout == 0 { // before or in the log-in: its deadline may have passed
+		if err := s.wire.conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 			return
 		}
 	}
-	if s.inside { // a pipe has no buffer, and its other end reads only while it asks
-		s.io.timeout = time.Second
+	if s.peer.inside { // a pipe has no buffer, and its other end reads only while it asks
+		s.wire.tap.timeout = time.Second
 	}
 	e := s.shown(err)
 	s.log.Info("connection refused or ended", "code", e.Code, "id", e.ID)
 	s.sendError("FATAL", e, "")
-	if err := s.write(); err != nil {
+	if err := s.wire.write(); err != nil {
 		s.log.Debug("the last word did not arrive", "error", redact(err))
 	}
 }
@@ -104,6 +104,6 @@ func (s *connection) end() {
 			s.log.Error("panic while a session was closed", "stack", string(debug.Stack()))
 		}
 	}()
-	s.portals.clear()
+	s.kept.portals.clear()
 	s.engine.Close()
 }

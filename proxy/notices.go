@@ -32,7 +32,7 @@ func (s *connection) sendError(severity string, e *sqlerr.Error, text string) {
 	if s.set != nil { // after the log-in
 		c = s.charset()
 	}
-	s.send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: e.Code, Message: c.shown(clean(e.Message)), Detail: c.shown(clean(e.Detail)),
+	s.wire.send(&pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: e.Code, Message: c.shown(clean(e.Message)), Detail: c.shown(clean(e.Detail)),
 		Hint: c.shown(clean(e.Hint)), Position: position(e.Pos, text)})
 }
 
@@ -61,7 +61,7 @@ func (s *connection) progress(text string) {
 
 // mark sends a NOTICE without which an answer would be taken for another.
 func (s *connection) mark(text string) {
-	s.send(&pgproto3.NoticeResponse{Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000", Message: s.charset().shown(clean(text))})
+	s.wire.send(&pgproto3.NoticeResponse{Severity: "NOTICE", SeverityUnlocalized: "NOTICE", Code: "00000", Message: s.charset().shown(clean(text))})
 }
 
 // warn sends a WARNING.
@@ -74,7 +74,7 @@ func (s *connection) sendNotice(level string, n *pgproto3.NoticeResponse) {
 		return
 	}
 	n.SeverityUnlocalized, n.Message = n.Severity, s.charset().shown(clean(n.Message))
-	s.send(n)
+	s.wire.send(n)
 }
 
 // warnings sends an answer's WARNINGs.
@@ -100,7 +100,7 @@ func (s *connection) reportSettings() {
 	for _, name := range reportedNames {
 		if v := s.set.get(name); !s.has(name, v) {
 			s.reported[name] = v
-			s.send(&pgproto3.ParameterStatus{Name: parameters[name].name, Value: clean(v)})
+			s.wire.send(&pgproto3.ParameterStatus{Name: parameters[name].name, Value: clean(v)})
 		}
 	}
 }
@@ -113,6 +113,6 @@ func (s *connection) has(name, v string) bool {
 // ready ends a cycle: changed settings are reported, and all that is pending leaves in one write.
 func (s *connection) ready() error {
 	s.reportSettings()
-	s.send(&pgproto3.ReadyForQuery{TxStatus: s.tx.status()})
+	s.wire.send(&pgproto3.ReadyForQuery{TxStatus: s.tx.status()})
 	return s.flush()
 }

@@ -13,7 +13,7 @@ import (
 // partsOf reads an answer on: as many rows as are asked for (allRows: all), as far as a session may hold them.
 func (s *connection) partsOf(a *answer.Answer) partReader {
 	return func(ctx context.Context, count int) (rows [][]sqltype.Value, end bool, err error) {
-		before := s.unread()
+		before := s.kept.unread()
 		for held, counted := 0, 0; count == allRows || len(rows) < count; {
 			row, ok, err := a.More.Next(ctx)
 			if err != nil {

@@ -14,13 +14,13 @@ func (s *connection) executePortal(p *portal, limit int) error {
 		return sqlerr.New(sqlerr.PortalState, "portal \"%s\" cannot be run", p.name)
 	}
 	p.broken = true // until it went well
-	s.active = p
-	defer func() { s.active = nil }()
+	s.kept.active = p
+	defer func() { s.kept.active = nil }()
 	if err := s.fill(p); err != nil {
 		return err
 	}
 	if !p.statement.rows {
-		s.send(&pgproto3.CommandComplete{CommandTag: []byte(p.answer.Tag)})
+		s.wire.send(&pgproto3.CommandComplete{CommandTag: []byte(p.answer.Tag)})
 		s.srv.opts.Metrics.Statement("ok")
 		return nil
 	}
@@ -47,10 +47,10 @@ func (s *connection) executePortal(p *portal, limit int) error {
 		if p.unread == 0 {
 			p.unread = p.holds()
 		}
-		s.send(&pgproto3.PortalSuspended{})
+		s.wire.send(&pgproto3.PortalSuspended{})
 		return nil
 	}
-	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, sent))})
+	s.wire.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, sent))})
 	s.srv.opts.Metrics.Statement("ok")
 	if !p.scroll {
 		_ = p.answer.Close()
@@ -64,7 +64,7 @@ func (s *connection) fill(p *portal) error {
 	if p.answer != nil {
 		return nil
 	}
-	if err := s.roomForAnswer(); err != nil {
+	if err := s.kept.roomForAnswer(); err != nil {
 		p.broken = false
 		return err
 	}

@@ -22,7 +22,7 @@ func (s *connection) runPrepare(n *pgsyntax.Prepare, text string) (*answer.Answe
 		return nil, err
 	}
 	st.sql = true
-	if err := s.keepStatement(n.Name, st); err != nil {
+	if err := s.kept.keepStatement(n.Name, st); err != nil {
 		return nil, err
 	}
 	return tag("PREPARE")
@@ -58,11 +58,11 @@ func (s *connection) prepareMade(sel *pgsyntax.Select) (*statement, error) {
 const maxExecutes = 20
 
 func (s *connection) runExecute(n *pgsyntax.Execute) (*answer.Answer, error) {
-	if s.executes++; s.executes > maxExecutes {
-		s.executes = 0
+	if s.cycle.executes++; s.cycle.executes > maxExecutes {
+		s.cycle.executes = 0
 		return nil, sqlerr.New(sqlerr.TooComplex, "stack depth limit exceeded")
 	}
-	defer func() { s.executes = max(s.executes-1, 0) }()
+	defer func() { s.cycle.executes = max(s.cycle.executes-1, 0) }()
 	st, args, err := s.executed(n)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *connection) runExecute(n *pgsyntax.Execute) (*answer.Answer, error) {
 
 // executed finds EXECUTE's statement and the values of its arguments.
 func (s *connection) executed(n *pgsyntax.Execute) (*statement, []sqltype.Value, error) {
-	st, err := s.findStatement(n.Name)
+	st, err := s.kept.findStatement(n.Name)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,7 +18,7 @@ func (s *connection) rowDescription(columns []answer.Column, formats []int16) *p
 		fields[i] = pgproto3.FieldDescription{Name: []byte(c8.shown(clean(c.Name))), TableOID: c.TableOID, TableAttributeNumber: uint16(c.Attr), DataTypeOID: uint32(c.Type.OID),
 			DataTypeSize: c.Type.Len(), TypeModifier: c.Type.Typmod, Format: formatOf(formats, i)}
 	}
-	if s.inside {
+	if s.peer.inside {
 		fields = append(fields, pgproto3.FieldDescription{Name: []byte("intervals"), DataTypeOID: uint32(sqltype.OIDJSON), DataTypeSize: -1, TypeModifier: -1})
 	}
 	return &pgproto3.RowDescription{Fields: fields}
@@ -27,13 +27,13 @@ func (s *connection) rowDescription(columns []answer.Column, formats []int16) *p
 // sender writes rows, flushing as they grow.
 func (s *connection) sender(columns []answer.Column, formats []int16) func(row []sqltype.Value) error {
 	formatting, set := s.set.formats(), s.charset()
-	if s.inside { // which reads times, and writes them as its user likes
+	if s.peer.inside { // which reads times, and writes them as its user likes
 		formatting.DateStyle = sqltype.DateISO
 	}
 	scratch := make([]byte, 0, 256) // not nil: an empty value is no NULL
 	ends := make([]int, len(columns))
 	msg := pgproto3.DataRow{Values: make([][]byte, len(columns))}
-	if s.inside {
+	if s.peer.inside {
 		msg.Values = append(msg.Values, nil)
 	}
 	return func(row []sqltype.Value) error {
@@ -60,7 +60,7 @@ func (s *connection) sender(columns []answer.Column, formats []int16) func(row [
 				return err
 			}
 		}
-		if s.inside {
+		if s.peer.inside {
 			if msg.Values[len(columns)] = nil; len(row) > len(columns) {
 				var err error
 				if msg.Values[len(columns)], err = json.Marshal(row[len(columns)]); err != nil {
@@ -68,7 +68,7 @@ func (s *connection) sender(columns []answer.Column, formats []int16) func(row [
 				}
 			}
 		}
-		s.send(&msg)
+		s.wire.send(&msg)
 		return s.relieve()
 	}
 }

@@ -6,33 +6,17 @@ import (
 	"time"
 )
 
-// running gives the context of one statement, which a CancelRequest ends. done must be called when it is over.
+// running gives the context of one statement, which a CancelRequest or the session's own limit ends. done must be called when it is over.
 func (s *connection) running() (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancelCause(s.ctx)
-	s.runMu.Lock()
-	s.cancelRun, s.runs = cancel, Running{User: s.user, Client: s.address(), Since: s.latest.at, Text: s.latest.text}
-	if s.terminated {
-		cancel(errShutdown)
+	ctx, end := s.life.begin(Running{User: s.user, Client: s.peer.address(), Since: s.activity.at, Text: s.activity.text})
+	t := s.ownTimeout()
+	if t <= 0 {
+		return ctx, end
 	}
-	s.runMu.Unlock()
-	stop := func() {}
-	if t := s.ownTimeout(); t > 0 {
-		ctx, stop = context.WithTimeoutCause(ctx, t, errStatementTimeout)
-	}
+	ctx, stop := context.WithTimeoutCause(ctx, t, errStatementTimeout)
 	return ctx, func() {
 		stop()
-		s.runMu.Lock()
-		s.cancelRun = nil
-		s.runMu.Unlock()
-		cancel(nil)
-	}
-}
-
-func (s *connection) cancelRunning(why error) {
-	s.runMu.Lock()
-	defer s.runMu.Unlock()
-	if s.cancelRun != nil {
-		s.cancelRun(why)
+		end()
 	}
 }
 
@@ -42,11 +26,9 @@ func (srv *Server) Running() []Running {
 	defer srv.mu.Unlock()
 	list := []Running{}
 	for _, s := range srv.sessions {
-		s.runMu.Lock()
-		if s.cancelRun != nil {
-			list = append(list, s.runs)
+		if what, runs := s.life.running(); runs {
+			list = append(list, what)
 		}
-		s.runMu.Unlock()
 	}
 	slices.SortFunc(list, func(a, b Running) int { return a.Since.Compare(b.Since) })
 	return list
@@ -62,15 +44,12 @@ func (s *connection) ownTimeout() time.Duration {
 
 // stop ends a session as soon as no statement runs.
 func (s *connection) stop() {
-	s.stopping.Store(true)
-	_ = s.raw.SetReadDeadline(time.Unix(1, 0)) // an idle session wakes up and says goodbye
+	s.life.stopping.Store(true)
+	_ = s.wire.raw.SetReadDeadline(time.Unix(1, 0)) // an idle session wakes up and says goodbye
 }
 
 // terminate ends a session now: a running statement is cancelled.
 func (s *connection) terminate() {
-	s.runMu.Lock()
-	s.terminated = true
-	s.runMu.Unlock()
-	s.cancelRunning(errShutdown)
+	s.life.terminate()
 	s.stop()
 }

@@ -29,8 +29,8 @@ const (
 // A user whose name the client's certificate must have and has not is nobody, too: whatever the password, the answer is that of a wrong one, as PostgreSQL's is. So a certificate of
 // one's own lets nobody guess another's password.
 func (s *connection) authenticate() (string, error) {
-	if s.proved != "" {
-		if stored, known := s.srv.engine.Verifier(s.user); known && s.user == s.proved {
+	if s.peer.proved != "" {
+		if stored, known := s.srv.engine.Verifier(s.user); known && s.user == s.peer.proved {
 			return stored, nil
 		}
 		return "", wrongPassword(s.user)
@@ -52,11 +52,11 @@ func (s *connection) authenticate() (string, error) {
 		return "", err
 	}
 	mechanisms := []string{scramMechanism}
-	if s.binding.IsSupported() {
+	if s.wire.binding.IsSupported() {
 		mechanisms = []string{scramPlus, scramMechanism}
 	}
-	s.be.SetMaxBodyLen(maxSASL)
-	s.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
+	s.wire.reader.SetMaxBodyLen(maxSASL)
+	s.wire.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
 	msg, err := s.ask(pgproto3.AuthTypeSASL)
 	if err != nil {
 		return "", err
@@ -67,10 +67,10 @@ func (s *connection) authenticate() (string, error) {
 	}
 	var conv *scram.ServerConversation
 	switch {
-	case first.AuthMechanism == scramPlus && s.binding.IsSupported():
-		conv = server.NewConversationWithChannelBindingRequired(s.binding)
+	case first.AuthMechanism == scramPlus && s.wire.binding.IsSupported():
+		conv = server.NewConversationWithChannelBindingRequired(s.wire.binding)
 	case first.AuthMechanism == scramMechanism && !strings.HasPrefix(string(first.Data), "p="):
-		conv = server.NewConversationWithChannelBinding(s.binding) // a client that saw no PLUS where one was offered is refused
+		conv = server.NewConversationWithChannelBinding(s.wire.binding) // a client that saw no PLUS where one was offered is refused
 	default:
 		return "", protocolError("client selected an invalid SASL authentication mechanism")
 	}
@@ -79,7 +79,7 @@ func (s *connection) authenticate() (string, error) {
 		return "", protocolError("malformed SCRAM message")
 	}
 	s.srv.proves(s)
-	s.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
+	s.wire.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(reply)})
 	if msg, err = s.ask(pgproto3.AuthTypeSASLContinue); err != nil {
 		return "", err
 	}
@@ -92,13 +92,13 @@ func (s *connection) authenticate() (string, error) {
 	if another { // it guesses nothing, so it holds up nobody who has the user's certificate
 		guessed = "\x00" + s.user
 	}
-	try, ok := s.srv.throttle.begin(guessed, s.origin)
+	try, ok := s.srv.throttle.begin(guessed, s.peer.origin)
 	if !ok {
 		return "", sqlerr.New(sqlerr.InvalidAuth, "too many wrong passwords for user %q", s.user).WithHint("Wait a minute.")
 	}
 	if try.wait > 0 {
-		s.srv.opts.sleep(s.ctx, try.wait)
-		if s.ctx.Err() != nil { // it gave way to another connection, and guessed nothing
+		s.srv.opts.sleep(s.life.ctx, try.wait)
+		if s.life.ctx.Err() != nil { // it gave way to another connection, and guessed nothing
 			return "", errQuiet
 		}
 	}
@@ -111,7 +111,7 @@ func (s *connection) authenticate() (string, error) {
 		return "", wrongPassword(s.user)
 	}
 	try.right()
-	s.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
+	s.wire.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(reply)})
 	return stored, nil
 }
 
@@ -121,13 +121,13 @@ func wrongPassword(user string) error {
 
 // ask sends what is pending and reads the client's answer to it.
 func (s *connection) ask(authType uint32) (pgproto3.FrontendMessage, error) {
-	if err := s.be.SetAuthType(authType); err != nil {
+	if err := s.wire.reader.SetAuthType(authType); err != nil {
 		return nil, err
 	}
-	if err := s.write(); err != nil {
+	if err := s.wire.write(); err != nil {
 		return nil, errQuiet
 	}
-	msg, err := s.be.Receive()
+	msg, err := s.wire.reader.Receive()
 	if err != nil {
 		return nil, s.readError(err)
 	}

@@ -75,8 +75,8 @@ func (srv *Server) accept(l net.Listener) error {
 // begin serves one connection in its own goroutine.
 func (srv *Server) begin(s *connection) {
 	if !srv.admit(s) {
-		s.cancel()
-		_ = s.raw.Close()
+		s.life.cancel()
+		_ = s.wire.raw.Close()
 		return
 	}
 	go func() {
@@ -103,13 +103,13 @@ func (srv *Server) serve(s *connection) {
 
 func (srv *Server) forget(s *connection) {
 	s.hangUp()
-	s.cancel()
+	s.life.cancel()
 	_ = s.hold(0)
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	srv.unwait(s)
-	if srv.sessions[s.pid] == s {
-		delete(srv.sessions, s.pid)
+	if srv.sessions[s.key.pid] == s {
+		delete(srv.sessions, s.key.pid)
 		if srv.ofUser[s.user]--; srv.ofUser[s.user] == 0 {
 			delete(srv.ofUser, s.user)
 		}
@@ -122,9 +122,9 @@ func (srv *Server) stop() {
 	srv.mu.Lock()
 	srv.stopping = true
 	for s := range srv.open {
-		if srv.sessions[s.pid] != s {
-			s.cancel()
-			_ = s.raw.Close()
+		if srv.sessions[s.key.pid] != s {
+			s.life.cancel()
+			_ = s.wire.raw.Close()
 			continue
 		}
 		s.stop()
@@ -147,6 +147,6 @@ func (srv *Server) closeAll() {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
 	for s := range srv.open {
-		_ = s.raw.Close()
+		_ = s.wire.raw.Close()
 	}
 }

@@ -53,7 +53,7 @@ func (srv *Server) admit(s *connection) bool {
 	if srv.stopping {
 		return false
 	}
-	srv.crowded(s.origin)
+	srv.crowded(s.peer.origin)
 	if len(srv.open)-len(srv.sessions) >= srv.opts.MaxSessions+16 {
 		most := 0
 		var list []*connection
@@ -68,11 +68,11 @@ func (srv *Server) admit(s *connection) bool {
 		if most == 0 { // all of them are ending already
 			return false
 		}
-		slices.SortFunc(list, func(a, b *connection) int { return a.began.Compare(b.began) })
+		slices.SortFunc(list, func(a, b *connection) int { return a.activity.began.Compare(b.activity.began) })
 		srv.evict(givesWay(list))
 	}
 	srv.open[s] = struct{}{}
-	srv.waiting[s.origin] = append(srv.waiting[s.origin], s)
+	srv.waiting[s.peer.origin] = append(srv.waiting[s.peer.origin], s)
 	srv.wg.Add(1)
 	return true
 }
@@ -82,11 +82,11 @@ func (srv *Server) admit(s *connection) bool {
 func givesWay(list []*connection) *connection {
 	proving := 0
 	for _, s := range list {
-		if s.proving {
+		if s.peer.proving {
 			proving++
 		}
 	}
-	i := slices.IndexFunc(list, func(s *connection) bool { return s.proving == (2*proving > len(list)) })
+	i := slices.IndexFunc(list, func(s *connection) bool { return s.peer.proving == (2*proving > len(list)) })
 	return list[i]
 }
 
@@ -94,7 +94,7 @@ func givesWay(list []*connection) *connection {
 func (srv *Server) proves(s *connection) {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	s.proving = true
+	s.peer.proving = true
 }
 
 // crowded makes room for one more connection of an origin.
@@ -108,34 +108,34 @@ func (srv *Server) crowded(o origin) {
 func (srv *Server) comesFrom(s *connection, client net.Addr) {
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
-	if s.ctx.Err() != nil || srv.stopping { // it was evicted
+	if s.life.ctx.Err() != nil || srv.stopping { // it was evicted
 		return
 	}
 	srv.unwait(s)
-	s.client, s.origin = client, originOf(client)
-	srv.crowded(s.origin)
-	srv.waiting[s.origin] = append(srv.waiting[s.origin], s)
+	s.peer.addr, s.peer.origin = client, originOf(client)
+	srv.crowded(s.peer.origin)
+	srv.waiting[s.peer.origin] = append(srv.waiting[s.peer.origin], s)
 }
 
 // evict ends a connection that has not logged in. It is waiting for its client or for its delay; both end here.
 func (srv *Server) evict(s *connection) {
 	srv.unwait(s)
-	s.log.Info("connection closed before its log-in: there are too many", "client", s.address())
-	s.cancel()
-	_ = s.raw.Close()
+	s.log.Info("connection closed before its log-in: there are too many", "client", s.peer.address())
+	s.life.cancel()
+	_ = s.wire.raw.Close()
 }
 
 // unwait takes a session off the list of those that have not logged in.
 func (srv *Server) unwait(s *connection) {
-	list := srv.waiting[s.origin]
+	list := srv.waiting[s.peer.origin]
 	for i := range list {
 		if list[i] == s {
 			list = append(list[:i:i], list[i+1:]...)
 			break
 		}
 	}
-	if srv.waiting[s.origin] = list; len(list) == 0 {
-		delete(srv.waiting, s.origin)
+	if srv.waiting[s.peer.origin] = list; len(list) == 0 {
+		delete(srv.waiting, s.peer.origin)
 	}
 }
 
@@ -146,7 +146,7 @@ func (srv *Server) register(s *connection) error {
 	switch {
 	case srv.stopping:
 		return errStopping()
-	case s.ctx.Err() != nil:
+	case s.life.ctx.Err() != nil:
 		return errQuiet
 	case len(srv.sessions) >= srv.opts.MaxSessions:
 		return errTooManyClients()
@@ -154,8 +154,8 @@ func (srv *Server) register(s *connection) error {
 		return sqlerr.New(sqlerr.TooManyConns, "too many connections for role %q", s.user).
 			WithHint("A user can have %d sessions at once. Close those that are not needed any more.", srv.opts.MaxSessionsPerUser)
 	}
-	s.key = make([]byte, keyLength(s.protocol))
-	if _, err := io.ReadFull(rand.Reader, s.key); err != nil {
+	s.key.secret = make([]byte, keyLength(s.wire.protocol))
+	if _, err := io.ReadFull(rand.Reader, s.key.secret); err != nil {
 		return err
 	}
 	for {
@@ -163,13 +163,13 @@ func (srv *Server) register(s *connection) error {
 		if _, err := io.ReadFull(rand.Reader, b[:]); err != nil {
 			return err
 		}
-		s.pid = binary.BigEndian.Uint32(b[:]) &^ (1 << 31) // clients hold it in a signed integer
-		if _, taken := srv.sessions[s.pid]; !taken && s.pid != 0 {
+		s.key.pid = binary.BigEndian.Uint32(b[:]) &^ (1 << 31) // clients hold it in a signed integer
+		if _, taken := srv.sessions[s.key.pid]; !taken && s.key.pid != 0 {
 			break
 		}
 	}
 	srv.unwait(s)
-	srv.sessions[s.pid] = s
+	srv.sessions[s.key.pid] = s
 	srv.ofUser[s.user]++
 	return nil
 }

@@ -10,18 +10,18 @@ import (
 // query serves the simple protocol: statements one after the other in one implicit transaction, each with its own result, up to
 // the first that fails.
 func (s *connection) query(text string) error {
-	s.statements.drop("")
-	s.portals.drop("")
+	s.kept.statements.drop("")
+	s.kept.portals.drop("")
 	statements, err := s.parse(text)
 	if err != nil {
 		s.fail(err, text)
 		return s.ready()
 	}
-	s.several = len(statements) > 1
-	defer func() { s.several = false }()
+	s.cycle.several = len(statements) > 1
+	defer func() { s.cycle.several = false }()
 	for _, st := range statements {
 		if _, empty := st.Node.(*pgsyntax.Empty); empty {
-			s.send(&pgproto3.EmptyQueryResponse{})
+			s.wire.send(&pgproto3.EmptyQueryResponse{})
 			break
 		}
 		if err := s.simple(st, text); err != nil {
@@ -54,7 +54,7 @@ func (s *connection) simple(st pgsyntax.Statement, text string) error {
 	formats := s.simpleFormats(p.node)
 	query := p.prepared != nil && selects(p.node)
 	if query {
-		s.send(s.rowDescription(p.columns, nil))
+		s.wire.send(s.rowDescription(p.columns, nil))
 	}
 	answer, err := s.run(p, nil)
 	if err != nil {
@@ -63,13 +63,13 @@ func (s *connection) simple(st pgsyntax.Statement, text string) error {
 	sent := 0
 	if p.rows {
 		if !query { // as in PostgreSQL its answer is described when it is there
-			s.send(s.rowDescription(p.columns, formats))
+			s.wire.send(s.rowDescription(p.columns, formats))
 		}
 		if sent, err = s.eachRow(answer, s.sender(p.columns, formats)); err != nil {
 			return err
 		}
 	}
-	s.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(answer, sent))})
+	s.wire.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(answer, sent))})
 	s.srv.opts.Metrics.Statement("ok")
 	return nil
 }

@@ -20,17 +20,17 @@ const maxStartup = 10000
 // startup reads the start-up packets, authenticates and greets. Nothing is read beyond what was asked for: bytes behind an
 // SSLRequest are never taken as clear text.
 func (s *connection) startup() error {
-	if err := s.raw.SetDeadline(time.Now().Add(s.srv.opts.LoginTimeout)); err != nil {
+	if err := s.wire.raw.SetDeadline(time.Now().Add(s.srv.opts.LoginTimeout)); err != nil {
 		return err
 	}
 	switch {
-	case s.inside: // it passed no network
-	case s.origin.shared && s.srv.opts.ProxyProtocol:
+	case s.peer.inside: // it passed no network
+	case s.peer.origin.shared && s.srv.opts.ProxyProtocol:
 		if err := s.readProxyHeader(); err != nil {
 			return err
 		}
-	case s.origin.shared: // whoever it is can come by TLS where there is a certificate
-		s.remote = s.srv.opts.TLS != nil
+	case s.peer.origin.shared: // whoever it is can come by TLS where there is a certificate
+		s.peer.remote = s.srv.opts.TLS != nil
 	}
 	params, err := s.readStartup()
 	if err != nil {
@@ -40,17 +40,17 @@ func (s *connection) startup() error {
 	if s.user == "" {
 		return sqlerr.New(sqlerr.InvalidAuth, "no PostgreSQL user name specified in startup packet")
 	}
-	if (s.srv.opts.RequireTLS || s.remote) && s.tls == nil && !s.inside {
+	if (s.srv.opts.RequireTLS || s.peer.remote) && s.wire.tls == nil && !s.peer.inside {
 		return s.srv.errPlaintext()
 	}
 	verifier, err := s.authenticate()
 	if err != nil {
 		return err
 	}
-	if err := s.conn.SetDeadline(time.Time{}); err != nil {
+	if err := s.wire.conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
-	s.io.timeout = s.srv.opts.WriteTimeout
+	s.wire.tap.timeout = s.srv.opts.WriteTimeout
 	if err := s.srv.register(s); err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func (s *connection) startup() error {
 		return err
 	}
 	s.set = newSettings(s.user, s.engine)
-	s.set.pid, s.set.of = s.pid, s
+	s.set.pid, s.set.of = s.key.pid, s
 	s.engine.UseParameters(s.set)
-	if s.inside {
+	if s.peer.inside {
 		s.engine.UseIntervals()
 	}
 	s.engine.UseProgress(func(text string) {
@@ -85,12 +85,12 @@ func (s *connection) startup() error {
 	if err := s.startSettings(params); err != nil {
 		return err
 	}
-	s.be.SetMaxBodyLen(s.srv.opts.MaxMessage)
-	s.log = s.log.With("user", s.user, "pid", s.pid)
-	s.log.Info("session", "client", s.address(), "tls", s.tls != nil)
-	s.send(&pgproto3.AuthenticationOk{})
+	s.wire.reader.SetMaxBodyLen(s.srv.opts.MaxMessage)
+	s.log = s.log.With("user", s.user, "pid", s.key.pid)
+	s.log.Info("session", "client", s.peer.address(), "tls", s.wire.tls != nil)
+	s.wire.send(&pgproto3.AuthenticationOk{})
 	s.reportSettings()
-	s.send(&pgproto3.BackendKeyData{ProcessID: s.pid, SecretKey: s.key})
+	s.wire.send(&pgproto3.BackendKeyData{ProcessID: s.key.pid, SecretKey: s.key.secret})
 	return s.ready()
 }
 
@@ -107,7 +107,7 @@ func (s *connection) readStartup() (map[string]string, error) {
 		case cancelCode:
 			var m pgproto3.CancelRequest
 			if err := m.Decode(packet); err == nil {
-				s.srv.cancelRequest(&m, s.origin)
+				s.srv.cancelRequest(&m, s.peer.origin)
 			}
 			return nil, errQuiet
 		case sslCode, gssCode:
@@ -116,16 +116,16 @@ func (s *connection) readStartup() (map[string]string, error) {
 			}
 			requested[code] = true
 			if code == sslCode && s.srv.opts.TLS != nil {
-				if _, err := s.conn.Write([]byte{'S'}); err != nil {
+				if _, err := s.wire.conn.Write([]byte{'S'}); err != nil {
 					return nil, errQuiet
 				}
-				if err := s.encrypt(s.conn); err != nil {
+				if err := s.encrypt(s.wire.conn); err != nil {
 					return nil, err
 				}
 				requested[gssCode] = true
 				continue
 			}
-			if _, err := s.conn.Write([]byte{'N'}); err != nil {
+			if _, err := s.wire.conn.Write([]byte{'N'}); err != nil {
 				return nil, errQuiet
 			}
 			continue
@@ -138,7 +138,7 @@ func (s *connection) readStartup() (map[string]string, error) {
 // TLS that nobody asked for.
 func (s *connection) readPacket(first bool) ([]byte, error) {
 	var head [4]byte
-	if _, err := io.ReadFull(s.conn, head[:]); err != nil {
+	if _, err := io.ReadFull(s.wire.conn, head[:]); err != nil {
 		return nil, errQuiet
 	}
 	if first && head[0] == tlsHandshake && s.srv.opts.TLS != nil {
@@ -152,7 +152,7 @@ func (s *connection) readPacket(first bool) ([]byte, error) {
 		return nil, protocolError("invalid length of startup packet")
 	}
 	packet := make([]byte, n-4)
-	if _, err := io.ReadFull(s.conn, packet); err != nil {
+	if _, err := io.ReadFull(s.wire.conn, packet); err != nil {
 		return nil, errQuiet
 	}
 	return packet, nil
@@ -162,7 +162,7 @@ func (s *connection) decodeStartup(packet []byte, code uint32) (map[string]strin
 	if code>>16 != 3 {
 		return nil, sqlerr.New(sqlerr.Unsupported, "unsupported frontend protocol %d.%d: server supports 3.0 to 3.%d", code>>16, code&0xffff, newest&0xffff)
 	}
-	s.protocol = min(code, newest)
+	s.wire.protocol = min(code, newest)
 	binary.BigEndian.PutUint32(packet, protocol3) // all minor versions have the same packet
 	var m pgproto3.StartupMessage
 	if err := m.Decode(packet); err != nil {
@@ -179,7 +179,7 @@ func (s *connection) decodeStartup(packet []byte, code uint32) (map[string]strin
 		}
 	}
 	if code > newest || len(unknown) > 0 {
-		s.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: s.protocol, UnrecognizedOptions: unknown})
+		s.wire.send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: s.wire.protocol, UnrecognizedOptions: unknown})
 	}
 	return m.Parameters, nil
 }

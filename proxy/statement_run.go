@@ -124,7 +124,7 @@ func (s *connection) run(st *statement, args []sqltype.Value) (*answer.Answer, e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.hold(s.unread() + answerBytes(answer.Rows)); err != nil {
+	if err := s.hold(s.kept.unread() + answerBytes(answer.Rows)); err != nil {
 		_ = answer.Close()
 		return nil, err
 	}

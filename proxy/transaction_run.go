@@ -17,7 +17,7 @@ func (s *connection) beginImplicit() {
 }
 
 // inBlock reports a transaction that outlives the statement.
-func (s *connection) inBlock() bool { return s.tx.block || s.several }
+func (s *connection) inBlock() bool { return s.tx.block || s.cycle.several }
 
 // endImplicit ends it well, at the end of a message or at Sync.
 func (s *connection) endImplicit() {
@@ -36,7 +36,7 @@ func (s *connection) failTransaction() {
 		}
 		s.set.restore(back)
 		s.tx.broken = true
-		for _, p := range s.portals.items { // those of the savepoint's part can only be dropped now
+		for _, p := range s.kept.portals.items { // those of the savepoint's part can only be dropped now
 			p.broken = p.broken || p.depth >= len(s.tx.saves)
 		}
 	case s.tx.implicit:
@@ -57,11 +57,11 @@ func (s *connection) fail(err error, text string) {
 func (s *connection) finish(commit bool) {
 	if commit {
 		s.set.endLocal()
-		s.holdPortals()
+		s.kept.holdPortals()
 	} else {
 		s.set.restore(s.tx.begin)
 	}
-	s.dropPortals(held)
+	s.kept.dropPortals(held)
 	s.tx = transaction{}
 }
 
@@ -150,7 +150,7 @@ func (s *connection) runRelease(n *pgsyntax.Release) (*answer.Answer, error) {
 		return nil, err
 	}
 	s.tx.saves = s.tx.saves[:i]
-	for _, p := range s.portals.items {
+	for _, p := range s.kept.portals.items {
 		p.depth = min(p.depth, i)
 	}
 	return tag("RELEASE")
@@ -163,7 +163,7 @@ func (s *connection) rollbackTo(name string) (*answer.Answer, error) {
 	}
 	s.set.restore(s.tx.saves[i].at)
 	s.tx.saves = s.tx.saves[:i+1]
-	s.dropPortals(i)
+	s.kept.dropPortals(i)
 	s.tx.broken = false
 	return tag("ROLLBACK")
 }
