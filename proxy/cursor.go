@@ -47,14 +47,14 @@ func (s *connection) runDeclare(n *pgsyntax.DeclareCursor, st *statement, args [
 		return nil, err
 	}
 	p := &portal{name: n.Name, statement: st.inner, args: args, depth: len(s.tx.saves), made: time.Now(), bytes: st.bytes + len(n.Name) + 64 + answerBytes([][]sqltype.Value{args}),
-		scroll: !n.NoScroll, wound: n.Scroll, hold: n.Hold, binary: n.Binary}
+		rows: rowReader{scroll: !n.NoScroll}, wound: n.Scroll, hold: n.Hold, binary: n.Binary}
 	if err := s.kept.keep(p.size()); err != nil {
 		return nil, err
 	}
 	if err := s.fill(p); err != nil {
 		return nil, err
 	}
-	p.unread = p.holds()
+	p.unread = p.rows.holds()
 	s.kept.portals.put(n.Name, p)
 	return tag("DECLARE CURSOR")
 }
@@ -77,7 +77,7 @@ func (s *connection) runFetch(n *pgsyntax.Fetch) (*answer.Answer, error) {
 		return nil, unplaced(err)
 	}
 	if p.unread == 0 {
-		p.unread = p.holds()
+		p.unread = p.rows.holds()
 	}
 	count := int(n.Count)
 	switch n.Direction {
@@ -87,9 +87,9 @@ func (s *connection) runFetch(n *pgsyntax.Fetch) (*answer.Answer, error) {
 		n = &pgsyntax.Fetch{Move: n.Move, Direction: "BACKWARD", Name: n.Name}
 	}
 	defer s.read(p)()
-	rows, moved, err := p.fetch(n.Direction, count, n.Move)
+	rows, moved, err := p.rows.fetch(n.Direction, count, n.Move)
 	if err == nil {
-		err = p.failed
+		err = p.rows.failed
 	}
 	if err != nil {
 		return nil, err

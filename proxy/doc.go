@@ -17,7 +17,7 @@
 //	values: limits, certificates, errors, encodings, and the settings that there are
 //	    engine shelf errors certificate clientcert tls throttle forward options charset parameter guc formats
 //	session: a connection, its server, its settings, its transaction, and the statements and portals that it holds
-//	    statement portal position transaction settings wire life kept connection answers server held
+//	    statement rowreader portal transaction settings wire life kept connection answers server held
 //	messages: what is read and sent, and what ends a running statement
 //	    output notices input running hangup rows part
 //	log-in: all before the first statement, and requests to cancel

@@ -36,7 +36,7 @@ func (s *settings) Cursors() (out []pgmeta.Cursor) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.of.kept.portals.items)) {
 		p := s.of.kept.portals.items[name]
-		out = append(out, pgmeta.Cursor{Name: name, Text: p.statement.text, Hold: p.hold, Binary: p.binary, Scroll: p.scroll, Made: p.made})
+		out = append(out, pgmeta.Cursor{Name: name, Text: p.statement.text, Hold: p.hold, Binary: p.binary, Scroll: p.rows.scroll, Made: p.made})
 	}
 	return out
 }

@@ -40,26 +40,26 @@ func (s *connection) partsOf(a *answer.Answer) partReader {
 
 // read gives a portal the context in which it is read on: until done, a cancel ends that.
 func (s *connection) read(p *portal) (done func()) {
-	if p.more == nil {
+	if p.rows.more == nil {
 		return func() {}
 	}
-	p.reading, done = s.running()
+	p.rows.reading, done = s.running()
 	return done
 }
 
 // streamed makes a cursor's answer one that is read forward only, where memory does not hold it, or holds it where SCROLL was asked for.
 func (s *connection) streamed(p *portal, scroll bool) error {
-	if p.answer.More == nil {
+	if p.rows.answer.More == nil {
 		return nil
 	}
 	if !scroll {
-		p.more, p.scroll = s.partsOf(p.answer), false
+		p.rows.more, p.rows.scroll = s.partsOf(p.rows.answer), false
 		return nil
 	}
-	defer func() { _ = p.answer.Close() }()
+	defer func() { _ = p.rows.answer.Close() }()
 	ctx, done := s.running()
 	defer done()
-	rows, _, err := s.partsOf(p.answer)(ctx, allRows)
-	p.answer.Rows = append(p.answer.Rows, rows...)
+	rows, _, err := s.partsOf(p.rows.answer)(ctx, allRows)
+	p.rows.answer.Rows = append(p.rows.answer.Rows, rows...)
 	return err
 }

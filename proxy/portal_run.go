@@ -20,7 +20,7 @@ func (s *connection) executePortal(p *portal, limit int) error {
 		return err
 	}
 	if !p.statement.rows {
-		s.wire.send(&pgproto3.CommandComplete{CommandTag: []byte(p.answer.Tag)})
+		s.wire.send(&pgproto3.CommandComplete{CommandTag: []byte(p.rows.answer.Tag)})
 		s.srv.opts.Metrics.Statement("ok")
 		return nil
 	}
@@ -30,38 +30,38 @@ func (s *connection) executePortal(p *portal, limit int) error {
 	defer s.read(p)()
 	sent := 0
 	for { // where the rows come from disk, a part at a time
-		rows := p.forward(p.part(limit, sent))
+		rows := p.rows.forward(p.rows.part(limit, sent))
 		if err := s.sendRows(p.statement.columns, p.formats, rows); err != nil {
 			return err
 		}
-		if p.failed != nil {
-			return p.failed
+		if p.rows.failed != nil {
+			return p.rows.failed
 		}
-		if sent += len(rows); p.atEnd || sent == limit {
+		if sent += len(rows); p.rows.atEnd || sent == limit {
 			break
 		}
 	}
-	suspended := !p.atEnd
+	suspended := !p.rows.atEnd
 	p.broken = false
 	if suspended {
 		if p.unread == 0 {
-			p.unread = p.holds()
+			p.unread = p.rows.holds()
 		}
 		s.wire.send(&pgproto3.PortalSuspended{})
 		return nil
 	}
-	s.wire.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.answer, sent))})
+	s.wire.send(&pgproto3.CommandComplete{CommandTag: []byte(commandTag(p.rows.answer, sent))})
 	s.srv.opts.Metrics.Statement("ok")
-	if !p.scroll {
-		_ = p.answer.Close()
-		p.answer, p.more, p.unread = &answer.Answer{Tag: p.answer.Tag}, nil, 0 // all was read: only the tag is needed again
+	if !p.rows.scroll {
+		_ = p.rows.answer.Close()
+		p.rows.answer, p.rows.more, p.unread = &answer.Answer{Tag: p.rows.answer.Tag}, nil, 0 // all was read: only the tag is needed again
 	}
 	return nil
 }
 
 // fill makes a portal's answer, once.
 func (s *connection) fill(p *portal) error {
-	if p.answer != nil {
+	if p.rows.answer != nil {
 		return nil
 	}
 	if err := s.kept.roomForAnswer(); err != nil {
@@ -72,6 +72,6 @@ func (s *connection) fill(p *portal) error {
 	if err != nil {
 		return err
 	}
-	p.answer = answer
+	p.rows.answer = answer
 	return s.streamed(p, p.wound)
 }
