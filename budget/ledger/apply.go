@@ -231,7 +231,7 @@ func (s *state) addCommit(r *Record) {
 		if r.Commit.Spool != nil {
 			bytes += r.Commit.Spool.Bytes
 		}
-		s.store(r.Commit.Key, storedRef{
+		s.releases.store(r.Commit.Key, storedRef{
 			bytes: bytes, seq: r.Seq, reservation: r.Commit.Reservation, analyst: c.Analyst, price: c.Price, loss: c.Loss,
 			made: r.Time, expires: r.Commit.Expires, of: c.of, epoch: c.epoch, payload: r.Commit.Payload, sealed: r.Commit.Sealed, family: r.Commit.Family, spool: r.Commit.Spool,
 		})

@@ -176,7 +176,7 @@ func (l *book) addCheckpoint(c *change, undo *[]func(), at time.Time) error {
 		}
 	}
 	if expired || len(gone) > 0 { // the next start does not know of them any more
-		c.gone = append(c.gone, l.state.dropExpired(at)...)
+		c.gone = append(c.gone, l.state.releases.dropExpired(at)...)
 	}
 	rows, back, err := l.chained([]*Record{{Checkpoint: &Checkpoint{Sums: sha256.Sum256(text), Bytes: len(text), Stored: named}}}, at)
 	*undo = append(*undo, back...)

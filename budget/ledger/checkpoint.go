@@ -219,7 +219,7 @@ func checkpointed(one row, text []byte, read func(seq int64) ([]byte, error)) (*
 	for _, g := range all {
 		bytes += g.Bytes
 	}
-	st.stored = make(map[Hash][]storedRef, bytes/leastRef)
+	st.releases.stored = make(map[Hash][]storedRef, bytes/leastRef)
 	for _, g := range all {
 		text, err := read(g.Seq)
 		if err == nil {

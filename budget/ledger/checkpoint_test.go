@@ -58,16 +58,16 @@ func testStartFromACheckpoint(t *testing.T) {
 	a, b := must(l.state.sums(h.now))(t), must(whole.sums(h.now))(t)
 	have, _ := segmentOf(l.state.allStored(h.now))
 	if want, _ := segmentOf(whole.allStored(h.now)); len(have) == 0 || !bytes.Equal(have, want) {
-		t.Errorf("stored from the checkpoint: %+v, from the first record: %+v", l.state.stored, whole.stored)
+		t.Errorf("stored from the checkpoint: %+v, from the first record: %+v", l.state.releases.stored, whole.releases.stored)
 	}
-	if files := stored(t, l); len(files) != len(whole.allStored(h.now)) || len(files) == len(whole.stored) {
-		t.Errorf("%d releases are kept; %d have not expired, of %d", len(files), len(whole.allStored(h.now)), len(whole.stored))
+	if files := stored(t, l); len(files) != len(whole.allStored(h.now)) || len(files) == len(whole.releases.stored) {
+		t.Errorf("%d releases are kept; %d have not expired, of %d", len(files), len(whole.allStored(h.now)), len(whole.releases.stored))
 	}
 	if !bytes.Equal(a, b) {
 		t.Errorf("from the checkpoint:\n%s\nfrom the first record:\n%s", a, b)
 	}
 	st := must(l.start())(t)
-	if st.seq < whole.seq-8 || st.seq < 10 || len(st.outstanding) == 0 && len(st.stored) == 0 {
+	if st.seq < whole.seq-8 || st.seq < 10 || len(st.outstanding) == 0 && len(st.releases.stored) == 0 {
 		t.Errorf("the checkpoint is of record %d of %d", st.seq, whole.seq)
 	}
 	if err := l.Verify(ctx); err != nil {
@@ -163,7 +163,7 @@ func hashOf(path string, seq int64) (Hash, error) {
 
 // allStored are the releases that have not expired, in the order of their records.
 func (s *state) allStored(at time.Time) (out []keyedRef) {
-	for k, refs := range s.stored {
+	for k, refs := range s.releases.stored {
 		for _, ref := range refs {
 			if ref.expires.After(at) {
 				out = append(out, keyedRef{k, ref})

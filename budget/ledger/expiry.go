@@ -7,16 +7,16 @@ import (
 
 // expired drops what has expired where there is much, or a spool among it. Under mu, in a batch that writes.
 func (l *book) expired(now time.Time) []int64 {
-	many := len(l.state.stored) >= l.sweep || l.state.held.expired(now) >= mostExpired
-	spool := !l.state.nextSpool.IsZero() && !l.state.nextSpool.After(now)
+	many := len(l.state.releases.stored) >= l.sweep || l.state.releases.held.expired(now) >= mostExpired
+	spool := !l.state.releases.nextSpool.IsZero() && !l.state.releases.nextSpool.After(now)
 	if !many && !spool {
 		return nil
 	}
-	gone := l.state.dropExpired(now)
-	l.state.held.dead = 0
+	gone := l.state.releases.dropExpired(now)
+	l.state.releases.held.dead = 0
 	l.unswept = l.unswept || spool
 	if many {
-		l.sweep = max(firstSweep, 2*len(l.state.stored))
+		l.sweep = max(firstSweep, 2*len(l.state.releases.stored))
 	}
 	return gone
 }
@@ -38,7 +38,7 @@ func (l *book) sweepExpired() {
 func (l *book) sweepSpools() error {
 	l.mu.Lock()
 	upTo, keep := l.state.seq, l.state.open()
-	for _, refs := range l.state.stored {
+	for _, refs := range l.state.releases.stored {
 		for _, ref := range refs {
 			if ref.spool != nil {
 				keep = append(keep, ref.reservation)

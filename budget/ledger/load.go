@@ -74,18 +74,18 @@ func (l *book) measure() error {
 		return err
 	}
 	var all []*storedRef
-	for _, refs := range l.state.stored {
+	for _, refs := range l.state.releases.stored {
 		for i := range refs {
 			all = append(all, &refs[i])
 		}
 	}
 	slices.SortFunc(all, func(a, b *storedRef) int { return cmp.Compare(a.seq, b.seq) })
-	l.state.held = holdings{}
+	l.state.releases.held = holdings{}
 	for _, ref := range all {
 		if ref.bytes = sizes[ref.seq]; ref.spool != nil {
 			ref.bytes += ref.spool.Bytes
 		}
-		l.state.held.add(ref.holder(), ref.ending())
+		l.state.releases.held.add(ref.holder(), ref.ending())
 	}
 	return nil
 }

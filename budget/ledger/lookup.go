@@ -125,7 +125,7 @@ func (l *book) best(key Hash, analyst string, now time.Time) *storedRef {
 
 // bestOf is the best of those that do. Under mu.
 func (l *book) bestOf(key Hash, analyst string, now time.Time, does func(*storedRef) bool) (best *storedRef) {
-	for ref := range l.state.candidates(key) {
+	for ref := range l.state.releases.candidates(key) {
 		if does(ref) && l.canAnswer(ref, analyst, now) && (best == nil || ref.price > best.price || ref.price == best.price && ref.seq > best.seq) {
 			best = ref
 		}

@@ -16,7 +16,7 @@ func moveSpools(ctx context.Context, old *book, to Place) error {
 		return err
 	}
 	now := old.time()
-	for _, refs := range old.state.stored {
+	for _, refs := range old.state.releases.stored {
 		for _, ref := range refs {
 			if ref.spool == nil || !ref.expires.After(now) {
 				continue

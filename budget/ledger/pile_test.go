@@ -41,8 +41,8 @@ func TestPiles(t *testing.T) {
 					for _, who := range analysts {
 						var want int64
 						price := 0.0
-						for i := range s.stored[Hash{7}] {
-							if ref := &s.stored[Hash{7}][i]; l.canAnswer(ref, who, now) && ref.price >= price {
+						for i := range s.releases.stored[Hash{7}] {
+							if ref := &s.releases.stored[Hash{7}][i]; l.canAnswer(ref, who, now) && ref.price >= price {
 								want, price = ref.seq, ref.price
 							}
 						}
@@ -55,14 +55,14 @@ func TestPiles(t *testing.T) {
 					}
 				}
 				looked := 0
-				for range s.candidates(Hash{7}) {
+				for range s.releases.candidates(Hash{7}) {
 					looked++
 				}
-				if looked > few*len(analysts) || looked == 0 && len(s.stored) > 0 {
-					t.Errorf("%d are looked at of %d", looked, len(s.stored[Hash{7}]))
+				if looked > few*len(analysts) || looked == 0 && len(s.releases.stored) > 0 {
+					t.Errorf("%d are looked at of %d", looked, len(s.releases.stored[Hash{7}]))
 				}
-				if p, many := s.piles[Hash{7}], len(s.stored[Hash{7}]) > few; (p != nil) != many || many && !reflect.DeepEqual(p, pileOf(s.stored[Hash{7}])) {
-					t.Errorf("the pile of %d is %v", len(s.stored[Hash{7}]), p)
+				if p, many := s.releases.piles[Hash{7}], len(s.releases.stored[Hash{7}]) > few; (p != nil) != many || many && !reflect.DeepEqual(p, pileOf(s.releases.stored[Hash{7}])) {
+					t.Errorf("the pile of %d is %v", len(s.releases.stored[Hash{7}]), p)
 				}
 			}
 			for i := range most {
@@ -80,13 +80,13 @@ func TestPiles(t *testing.T) {
 			}
 			for _, left := range []int{most / 2, few, 0} { // all but so many have expired
 				now := begin.Add(l.cache.TTL + time.Duration(most-left-1)*time.Second)
-				if gone := s.dropExpired(now); len(s.stored[Hash{7}]) != left || len(gone) == 0 {
-					t.Errorf("%d are left, not %d", len(s.stored[Hash{7}]), left)
+				if gone := s.releases.dropExpired(now); len(s.releases.stored[Hash{7}]) != left || len(gone) == 0 {
+					t.Errorf("%d are left, not %d", len(s.releases.stored[Hash{7}]), left)
 				}
 				agrees(now)
 			}
-			if len(s.piles)+len(s.related)+len(s.stored) != 0 {
-				t.Errorf("left: %v %v", s.piles, s.related)
+			if len(s.releases.piles)+len(s.releases.related)+len(s.releases.stored) != 0 {
+				t.Errorf("left: %v %v", s.releases.piles, s.releases.related)
 			}
 		})
 	}

@@ -90,7 +90,7 @@ func TestFailedBatchLeavesNoTrace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if _, ok := l.state.frozen["ann"]; ok || l.state.outstanding[id] == nil || len(l.state.stored) != 0 || l.state.datasets[0].all.statements != 1 {
+	if _, ok := l.state.frozen["ann"]; ok || l.state.outstanding[id] == nil || len(l.state.releases.stored) != 0 || l.state.datasets[0].all.statements != 1 {
 		t.Errorf("%+v", l.state)
 	}
 	if err := l.Close(); err != nil && !strings.Contains(err.Error(), "disk") { // the log cannot be folded into the file
@@ -107,7 +107,7 @@ func TestUndo(t *testing.T) {
 		next := func(batch ...*Record) {
 			at = at.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 30}).Draw(t, "hours")) * time.Hour)
 			if rapid.IntRange(0, 3).Draw(t, "drop") == 0 {
-				s.dropExpired(at)
+				s.releases.dropExpired(at)
 			}
 			before := s.seen()
 			var undo []func()
@@ -197,7 +197,7 @@ func (s *state) seen() any {
 		open[id] = *c
 	}
 	stored := map[Hash][]storedRef{}
-	for k, refs := range s.stored {
+	for k, refs := range s.releases.stored {
 		stored[k] = slices.Clone(refs)
 	}
 	frozen := map[string]FrozenAnalyst{}
@@ -218,7 +218,7 @@ func copied[K comparable, V any](m map[K]V) map[K]V {
 // seenKin are the families with their keys, sorted.
 func (s *state) seenKin() map[Hash][]Hash {
 	out := map[Hash][]Hash{}
-	for f, keys := range s.related {
+	for f, keys := range s.releases.related {
 		out[f] = slices.SortedFunc(slices.Values(keys), func(x, y Hash) int { return bytes.Compare(x[:], y[:]) })
 	}
 	return out
@@ -226,11 +226,11 @@ func (s *state) seenKin() map[Hash][]Hash {
 
 // families are what they must be, by what is stored.
 func (s *state) families() map[Hash][]Hash {
-	of := &state{related: map[Hash][]Hash{}}
-	for key, refs := range s.stored {
+	of := &state{releases: newStoredReleases()}
+	for key, refs := range s.releases.stored {
 		for _, ref := range refs {
-			if ref.family != (Hash{}) && !slices.Contains(of.related[ref.family], key) {
-				of.related[ref.family] = append(of.related[ref.family], key)
+			if ref.family != (Hash{}) && !slices.Contains(of.releases.related[ref.family], key) {
+				of.releases.related[ref.family] = append(of.releases.related[ref.family], key)
 			}
 		}
 	}

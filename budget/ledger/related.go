@@ -18,7 +18,7 @@ func (l *book) Related(ctx context.Context, families []Hash, analyst string, mos
 func (l *book) All(ctx context.Context, key Hash, analyst string) ([]Stored, error) {
 	return l.several(ctx, analyst, few, func(at time.Time) iter.Seq[keyedRef] {
 		return func(yield func(keyedRef) bool) {
-			for ref := range l.state.candidates(key) {
+			for ref := range l.state.releases.candidates(key) {
 				if ref.spool == nil && l.canAnswer(ref, analyst, at) && !yield(keyedRef{key, *ref}) {
 					return
 				}
@@ -77,7 +77,7 @@ func (l *book) several(ctx context.Context, analyst string, most int, each func(
 func (l *book) eachOfFamily(families []Hash, analyst string, now time.Time) iter.Seq[keyedRef] {
 	return func(yield func(keyedRef) bool) {
 		for _, f := range families {
-			for _, key := range l.state.related[f] {
+			for _, key := range l.state.releases.related[f] {
 				ref := l.bestOf(key, analyst, now, func(ref *storedRef) bool { return ref.family == f && ref.spool == nil })
 				if ref != nil && !yield(keyedRef{key, *ref}) {
 					return

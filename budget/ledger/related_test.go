@@ -96,7 +96,7 @@ func testRelated(t *testing.T) {
 	found("bob", "", Hash{9})
 	h.set(t, "2026-11-23 13:00")
 	l = reopen(t, l, path, demoHead(t), opt)
-	if n := len(l.state.related); n != 0 {
+	if n := len(l.state.releases.related); n != 0 {
 		t.Errorf("%d families of expired releases", n)
 	}
 }

@@ -26,7 +26,7 @@ func (l *book) releases(isWanted func(payer string) bool) ([]Stored, error) {
 	}
 	var out []Stored
 	now := l.time()
-	for key, refs := range l.state.stored {
+	for key, refs := range l.state.releases.stored {
 		for i := range refs {
 			ref := &refs[i]
 			if !isWanted(ref.analyst) || !l.isLive(ref, now) {
@@ -62,11 +62,11 @@ func (l *book) StoredBytes(analyst string) int64 {
 	if l.serving == nil {
 		return 0
 	}
-	own := l.state.held.of[holder{l.serving.head.Dataset, analyst}]
+	own := l.state.releases.held.of[holder{l.serving.head.Dataset, analyst}]
 	if own == nil {
 		return 0
 	}
-	l.state.held.expire(own, l.time())
+	l.state.releases.held.expire(own, l.time())
 	return own.bytes
 }
 

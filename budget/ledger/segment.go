@@ -21,7 +21,7 @@ func (s *state) recently(at time.Time) (out []keyedRef, expired bool) {
 			continue
 		}
 		seen[k] = true
-		for _, ref := range slices.Backward(s.stored[k]) { // the newest first
+		for _, ref := range slices.Backward(s.releases.stored[k]) { // the newest first
 			if ref.seq <= s.checkpoint {
 				break
 			}
@@ -121,7 +121,7 @@ func (s *state) addSegment(g segment, text []byte) error {
 		if k.spool, err = spoolOf(spool); err != nil {
 			return err
 		}
-		s.store(k.key, k.storedRef)
+		s.releases.store(k.key, k.storedRef)
 	}
 	return nil
 }

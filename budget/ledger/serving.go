@@ -31,7 +31,7 @@ func (l *book) serve(head Head, o *Opening) error {
 		if !o.Shared { // whoever had it before is gone
 			o.Recovered = l.state.open()
 		}
-		opening.gone = l.state.dropExpired(at)
+		opening.gone = l.state.releases.dropExpired(at)
 		return []*Record{{Opening: o}}, nil
 	}
 	for _, e := range []*entry{{ctx: context.Background(), decide: first}, opening} {

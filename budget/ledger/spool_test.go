@@ -47,7 +47,7 @@ func unspooled(s *Stored) (string, error) {
 func (l *SQLite) orphans() string {
 	d, stored := l.spools.(spoolDir), 0
 	names, err := d.disk.list(d.dir)
-	for _, refs := range l.state.stored {
+	for _, refs := range l.state.releases.stored {
 		for _, ref := range refs {
 			if ref.spool != nil {
 				stored++

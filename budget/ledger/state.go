@@ -17,21 +17,17 @@ type state struct {
 	datasets    []*dataset // in the order of their first openings
 	current     *dataset   // of the last opening: whose charges of versions 1 and 2 are
 	outstanding map[int64]*openCharge
-	stored      map[Hash][]storedRef // in the order of their records
-	piles       map[Hash]pile        // of the keys with more than few of them
-	held        holdings             // what they take
-	related     map[Hash][]Hash      // the keys of a family's stored releases, each once
+	releases    storedReleases
 	frozen      map[string]FrozenAnalyst
 	stopped     map[string]StoppedAnalyst
 	moved       *Departure // the last record, if it is one
 	checkpoint  int64      // number of the last one's record
 	segments    []segment  // of the checkpoints so far
 	recent      []Hash     // keys of releases that were stored since the last one
-	nextSpool   time.Time  // when the first of the stored releases with a spool expires; zero: there is none
 }
 
 func newState() *state {
-	return &state{outstanding: map[int64]*openCharge{}, stored: map[Hash][]storedRef{}, piles: map[Hash]pile{}, related: map[Hash][]Hash{}, frozen: map[string]FrozenAnalyst{}}
+	return &state{outstanding: map[int64]*openCharge{}, releases: newStoredReleases(), frozen: map[string]FrozenAnalyst{}}
 }
 
 // find is a data set by its name; nil if it was never opened.

@@ -6,8 +6,21 @@ import (
 	"time"
 )
 
+// storedReleases are those that may answer, by their keys. piles and related, by which they are found, follow from stored.
+type storedReleases struct {
+	stored    map[Hash][]storedRef // in the order of their records
+	piles     map[Hash]pile        // of the keys with more than few of them
+	held      holdings             // what they take
+	related   map[Hash][]Hash      // the keys of a family's stored releases, each once
+	nextSpool time.Time            // when the first of those with a spool expires; zero: there is none
+}
+
+func newStoredReleases() storedReleases {
+	return storedReleases{stored: map[Hash][]storedRef{}, piles: map[Hash]pile{}, related: map[Hash][]Hash{}}
+}
+
 // store keeps a release that may answer.
-func (s *state) store(key Hash, ref storedRef) {
+func (s *storedReleases) store(key Hash, ref storedRef) {
 	known := s.inFamily(key, ref.family)
 	s.stored[key] = append(s.stored[key], ref)
 	s.piled(key, true)
@@ -19,7 +32,7 @@ func (s *state) store(key Hash, ref storedRef) {
 }
 
 // candidates are the releases of a key among which is the one that answers, if any does.
-func (s *state) candidates(key Hash) iter.Seq[*storedRef] {
+func (s *storedReleases) candidates(key Hash) iter.Seq[*storedRef] {
 	return func(yield func(*storedRef) bool) {
 		shelves := [][]storedRef{s.stored[key]}
 		if p, ok := s.piles[key]; ok {
@@ -39,7 +52,7 @@ func (s *state) candidates(key Hash) iter.Seq[*storedRef] {
 }
 
 // piled keeps a key's pile after its stored releases have changed: added says by one more at their end.
-func (s *state) piled(key Hash, added bool) {
+func (s *storedReleases) piled(key Hash, added bool) {
 	refs := s.stored[key]
 	switch p, ok := s.piles[key]; {
 	case len(refs) <= few:
@@ -51,7 +64,7 @@ func (s *state) piled(key Hash, added bool) {
 	}
 }
 
-func (s *state) inFamily(key, family Hash) bool {
+func (s *storedReleases) inFamily(key, family Hash) bool {
 	for ref := range s.candidates(key) { // each family has a shelf
 		if ref.family == family {
 			return true
@@ -61,14 +74,25 @@ func (s *state) inFamily(key, family Hash) bool {
 }
 
 // leaves takes keys out of a family of which nothing is stored under them any more.
-func (s *state) leaves(family Hash) {
+func (s *storedReleases) leaves(family Hash) {
 	if s.related[family] = slices.DeleteFunc(s.related[family], func(key Hash) bool { return !s.inFamily(key, family) }); len(s.related[family]) == 0 {
 		delete(s.related, family)
 	}
 }
 
+// takeBack forgets the release that was stored last.
+func (s *storedReleases) takeBack(key Hash, seq int64, who holder, family Hash) {
+	refs := slices.DeleteFunc(s.stored[key], func(ref storedRef) bool { return ref.seq == seq })
+	if s.stored[key] = refs; len(refs) == 0 {
+		delete(s.stored, key)
+	}
+	s.held.take(who, seq)
+	s.piled(key, false)
+	s.leaves(family)
+}
+
 // dropExpired forgets stored releases that can never answer again, and returns their records' numbers.
-func (s *state) dropExpired(now time.Time) []int64 {
+func (s *storedReleases) dropExpired(now time.Time) []int64 {
 	var gone []int64
 	families := map[Hash]bool{}
 	s.nextSpool = time.Time{}
@@ -99,7 +123,7 @@ func (s *state) dropExpired(now time.Time) []int64 {
 }
 
 // expires notes when a stored release's spool does.
-func (s *state) expires(ref storedRef) {
+func (s *storedReleases) expires(ref storedRef) {
 	if ref.spool != nil && (s.nextSpool.IsZero() || ref.expires.Before(s.nextSpool)) {
 		s.nextSpool = ref.expires
 	}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"maps"
-	"slices"
 )
 
 // undo gives what takes a record back that is about to be added, if nothing was added after it that is not taken back before: for a
@@ -35,13 +34,7 @@ func (s *state) undoKind(r *Record) func() {
 		c := s.outstanding[r.Commit.Reservation]
 		return func() {
 			s.outstanding[r.Commit.Reservation] = c
-			refs := slices.DeleteFunc(s.stored[r.Commit.Key], func(ref storedRef) bool { return ref.seq == r.Seq })
-			if s.stored[r.Commit.Key] = refs; len(refs) == 0 {
-				delete(s.stored, r.Commit.Key)
-			}
-			s.held.take(holder{c.of.head.Dataset, c.Analyst}, r.Seq)
-			s.piled(r.Commit.Key, false)
-			s.leaves(r.Commit.Family)
+			s.releases.takeBack(r.Commit.Key, r.Seq, holder{c.of.head.Dataset, c.Analyst}, r.Commit.Family)
 		}
 	case r.Fail != nil:
 		c, stops := s.outstanding[r.Fail.Reservation], s.undoStops()
