@@ -119,7 +119,7 @@ func (l *book) decide(rows []row, reads, writes []*entry) (c change, undo []func
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.catchUp(rows); err != nil {
-		l.broken = err
+		l.ended = err
 		return c, nil, err
 	}
 	at := l.time() // one moment for the admissions and the records of a batch
@@ -155,7 +155,7 @@ func (l *book) decide(rows []row, reads, writes []*entry) (c change, undo []func
 	if len(c.rows) > 0 {
 		c.gone = append(c.gone, l.expired(at)...)
 	}
-	if len(c.rows) > 0 && l.state.seq-l.state.checkpoint >= l.every && l.state.moved == nil {
+	if len(c.rows) > 0 && l.state.seq-l.state.checkpoint >= l.opt.every && l.state.moved == nil {
 		err = l.addCheckpoint(&c, &undo, at)
 	}
 	return c, undo, err
@@ -196,7 +196,7 @@ func (l *book) catchUp(rows []row) error {
 		}
 		l.state.add(r, one.hash)
 	}
-	if len(rows) > 0 && l.state.moved != nil && !l.moving { // one that moves it may have written this itself
+	if len(rows) > 0 && l.state.moved != nil && !l.opening.moving { // one that moves it may have written this itself
 		return l.state.moved.err() // (1) of move.go: no process goes on with a ledger that ends with a departure
 	}
 	return nil

@@ -12,37 +12,32 @@ import (
 
 // book is a ledger over a store: what is admitted, and in which order it is written. One batch of writes runs at a time (batch.go).
 type book struct {
-	store  store
-	spools spools
-	now    func() time.Time
-	owner  string
-	place  string     // for people, as Place.String
-	data   []DataMark // of what is served
-	every  int64      // records between checkpoints
-	broke  func(*BrokenRelease)
+	store   store
+	spools  spools
+	owner   string  // this process in its records
+	place   string  // for people, as Place.String
+	opt     Options // Cache and TextKeys change, and are guarded by mu
+	opening opening
 
 	queue queue
 	io    sync.Mutex // held while the store is used; taken before mu
 
 	own ownCharges
 
-	mu       sync.Mutex // guards all below
-	cache    Cache
-	texts    []*Key // Options.TextKeys
-	state    *state // of what is written and of the batch that is being written
-	serving  *dataset
-	epoch    string         // of the policy that is served; "" for the owner
-	served   Head           // what that policy promises
-	lost     map[int64]bool // broken releases, by their records' numbers
-	raising  *Head          // what this process is just making of it
-	broken   error          // why nothing is written any more
-	closed   bool
-	moving   bool           // it may have departed
-	unmarked bool           // when it was read, there was no mark
-	began    bool           // when it was read, there was no record
-	held     map[int64]bool // outstanding reservations whose callers have their ids
-	sweep    int            // size of state.stored at which expired releases are dropped next
-	unswept  bool           // spools have expired
+	mu      sync.Mutex // guards all below
+	state   *state     // of what is written and of the batch that is being written
+	service service
+	lost    map[int64]bool // broken releases, by their records' numbers
+	held    map[int64]bool // outstanding reservations whose callers have their ids
+	sweep   sweep
+	ended   error // why nothing is written any more: ErrClosed, or what broke
+}
+
+// opening is how a ledger was found when it was read.
+type opening struct {
+	moving   bool // it may have departed: who reads it moves it
+	unmarked bool // there was no mark
+	began    bool // there was no record
 }
 
 func newBook(opt Options) (*book, error) {
@@ -59,13 +54,12 @@ func newBook(opt Options) (*book, error) {
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &book{cache: opt.Cache, texts: opt.TextKeys, data: opt.Data, now: opt.Now, owner: hex.EncodeToString(id[:]), state: newState(), held: map[int64]bool{}, sweep: firstSweep, every: opt.every,
-		lost: map[int64]bool{}, broke: opt.Broken}, nil
+	return &book{opt: opt, owner: hex.EncodeToString(id[:]), state: newState(), held: map[int64]bool{}, sweep: sweep{at: firstSweep}, lost: map[int64]bool{}}, nil
 }
 
 // time is the clock's, but never before the last record's: a clock that was turned back revives nothing.
 func (l *book) time() time.Time {
-	now := l.now().UTC().Round(0)
+	now := l.opt.Now().UTC().Round(0)
 	if now.Before(l.state.clock) {
 		return l.state.clock
 	}
@@ -74,10 +68,7 @@ func (l *book) time() time.Time {
 
 // ready is nil while the ledger is read and written. Under mu.
 func (l *book) ready() error {
-	if l.closed {
-		return ErrClosed
-	}
-	return l.broken
+	return l.ended
 }
 
 // forServing refuses an owner what only the process that serves a data set may do.
@@ -87,7 +78,7 @@ func (l *book) forServing() error {
 	if err := l.ready(); err != nil {
 		return err
 	}
-	if l.serving == nil {
+	if l.service.dataset == nil {
 		return ErrOwner
 	}
 	return nil
@@ -99,10 +90,10 @@ func (l *book) Close() error {
 	defer l.io.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
+	if l.ended == ErrClosed {
 		return nil
 	}
-	l.closed = true
+	l.ended = ErrClosed
 	return l.store.close()
 }
 
@@ -127,8 +118,8 @@ func (l *book) lose(b *BrokenRelease) {
 	known := l.lost[b.Seq]
 	l.lost[b.Seq] = true
 	l.mu.Unlock()
-	if !known && l.broke != nil {
-		l.broke(b)
+	if !known && l.opt.Broken != nil {
+		l.opt.Broken(b)
 	}
 }
 
@@ -136,8 +127,8 @@ func (l *book) lose(b *BrokenRelease) {
 func (l *book) stop(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.broken == nil {
-		l.broken = why
+	if l.ended == nil {
+		l.ended = why
 	}
 }
 
@@ -174,9 +165,6 @@ func (l *book) letGo(ids ...int64) {
 		delete(l.held, id)
 	}
 }
-
-// firstSweep is the number of stored releases from which expired ones are looked for while running.
-const firstSweep = 1024
 
 // Options are what an opening may choose.
 type Options struct {

@@ -30,7 +30,7 @@ func (l *book) Charges(ctx context.Context, analyst string) ([]OwnCharge, error)
 	charges := p.charges[max(0, len(p.charges)-ownMost):]
 	out := make([]OwnCharge, len(charges))
 	l.mu.Lock()
-	keys, dataset := l.texts, l.serving.head.Dataset
+	keys, dataset := l.opt.TextKeys, l.service.dataset.head.Dataset
 	l.mu.Unlock()
 	for i, c := range charges {
 		out[i] = *c
@@ -50,7 +50,7 @@ func (l *book) readOwn(ctx context.Context) (more bool, err error) {
 	}
 	defer unlock()
 	l.mu.Lock()
-	end, head := l.state.seq, l.serving.head
+	end, head := l.state.seq, l.service.dataset.head
 	l.mu.Unlock()
 	to := min(end, l.own.seq+ownChunk)
 	for one, err := range l.store.span(l.own.seq, to) {

@@ -25,14 +25,14 @@ func (l *book) Balance(p Payer) (Balance, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.serving == nil {
+	if l.service.dataset == nil {
 		return Balance{}, ErrOwner
 	}
-	if err := l.promised(); err != nil {
+	if err := l.service.promised(); err != nil {
 		return Balance{}, err
 	}
 	at := l.time()
-	d := l.present(at)
+	d := l.service.present(at)
 	if err := p.check(version, d.head.Filter); err != nil {
 		return Balance{}, fmt.Errorf("ledger: %w", err)
 	}
@@ -46,10 +46,10 @@ func (l *book) Accounts() (Accounts, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.serving == nil {
+	if l.service.dataset == nil {
 		return l.state.accounts(l.time(), "", nil)
 	}
-	return l.state.accounts(l.time(), l.serving.head.Dataset, l.fits())
+	return l.state.accounts(l.time(), l.service.dataset.head.Dataset, l.service.fits())
 }
 
 // IsStopped reports whether the analyst had too many resource failures, as far as this process has heard.

@@ -196,7 +196,7 @@ func write(t *testing.T, l *opened, r *Record) {
 // appendTo says of a charge whose it is, where the test does not, and appends the record.
 func appendTo(l *opened, r *Record) error {
 	if c := r.Reserve; c != nil && c.Dataset == "" {
-		c.Dataset, c.Epoch = l.serving.head.Dataset, l.epoch
+		c.Dataset, c.Epoch = l.service.dataset.head.Dataset, l.service.epoch
 	}
 	return l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) { return []*Record{r}, nil }})
 }

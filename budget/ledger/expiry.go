@@ -5,18 +5,27 @@ import (
 	"time"
 )
 
+// firstSweep is the number of stored releases from which expired ones are looked for while running.
+const firstSweep = 1024
+
+// sweep is when what has expired is dropped next.
+type sweep struct {
+	at     int  // the number of stored releases
+	spools bool // now: some have expired
+}
+
 // expired drops what has expired where there is much, or a spool among it. Under mu, in a batch that writes.
 func (l *book) expired(now time.Time) []int64 {
-	many := len(l.state.releases.stored) >= l.sweep || l.state.releases.held.expired(now) >= mostExpired
+	many := len(l.state.releases.stored) >= l.sweep.at || l.state.releases.held.expired(now) >= mostExpired
 	spool := !l.state.releases.nextSpool.IsZero() && !l.state.releases.nextSpool.After(now)
 	if !many && !spool {
 		return nil
 	}
 	gone := l.state.releases.dropExpired(now)
 	l.state.releases.held.dead = 0
-	l.unswept = l.unswept || spool
+	l.sweep.spools = l.sweep.spools || spool
 	if many {
-		l.sweep = max(firstSweep, 2*len(l.state.releases.stored))
+		l.sweep.at = max(firstSweep, 2*len(l.state.releases.stored))
 	}
 	return gone
 }
@@ -24,8 +33,8 @@ func (l *book) expired(now time.Time) []int64 {
 // sweepExpired removes the spools that expired releases had.
 func (l *book) sweepExpired() {
 	l.mu.Lock()
-	due := l.unswept && l.ready() == nil
-	l.unswept = false
+	due := l.sweep.spools && l.ready() == nil
+	l.sweep.spools = false
 	l.mu.Unlock()
 	if due {
 		_ = l.sweepSpools() // the next one that expires, or a start, tries again

@@ -107,7 +107,7 @@ func (l *book) balance(analyst string, share float64) (Balance, error) {
 
 // setEpoch goes on under another epoch of the same promise.
 func (l *book) setEpoch(epoch string) error {
-	head := l.served
+	head := l.service.promise
 	head.Epoch = epoch
 	return l.SetHead(ctx, head)
 }

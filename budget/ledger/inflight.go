@@ -25,14 +25,14 @@ func (e *InFlightError) Error() string {
 // of this data set and epoch, at a price that is enough, under a cache that keeps releases and gives them to it: so who asks again and again at a small price keeps nobody who asks at a larger one from a question. Nobody who has a reservation waits for another, so none wait for each other; a reservation is closed when its
 // statement ends, or when its owner's lease does. What is charged is never less than what is run: who is refused here has not read anything.
 func (l *book) inFlight(r Reservation, at time.Time) *InFlightError {
-	if !r.Once || l.cache.TTL <= 0 {
+	if !r.Once || l.opt.Cache.TTL <= 0 {
 		return nil
 	}
 	if best := l.best(r.Statement, r.Analyst, at); best != nil && best.reservation != r.Known && best.price >= r.Enough {
 		return &InFlightError{best.reservation}
 	}
 	for id, c := range l.state.outstanding {
-		if c.Statement == r.Statement && c.Price >= r.Enough && c.of == l.serving && c.epoch == l.epoch && (l.cache.Scope == ScopeDataset || c.Analyst == r.Analyst) {
+		if c.Statement == r.Statement && c.Price >= r.Enough && c.of == l.service.dataset && c.epoch == l.service.epoch && (l.opt.Cache.Scope == ScopeDataset || c.Analyst == r.Analyst) {
 			return &InFlightError{id}
 		}
 	}

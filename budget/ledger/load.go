@@ -38,7 +38,7 @@ func (l *book) load(w waterline, place string) error {
 		return err
 	}
 	if st.moved != nil { // its mark may be where it goes on
-		if l.moving {
+		if l.opening.moving {
 			return nil
 		}
 		return st.moved.err() // (1) of move.go: no process serves a ledger that ends with a departure

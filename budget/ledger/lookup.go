@@ -91,7 +91,7 @@ func (l *book) openSpool(ref *storedRef, key Hash) (s *Spool, gone bool, err err
 	s = &Spool{file: f, release: key, reservation: ref.reservation, named: *ref.spool}
 	if ref.sealed != "" {
 		l.mu.Lock()
-		s.key = l.cache.Key
+		s.key = l.opt.Cache.Key
 		l.mu.Unlock()
 	}
 	switch reason, err := heldAgainst(f, *ref.spool); {
@@ -108,14 +108,14 @@ func (l *book) openSpool(ref *storedRef, key Hash) (s *Spool, gone bool, err err
 
 // canAnswer says whether a release may answer an analyst. Under mu.
 func (l *book) canAnswer(ref *storedRef, analyst string, now time.Time) bool {
-	return l.isLive(ref, now) && (l.cache.Scope == ScopeDataset || l.cache.Scope == ScopeAnalyst && ref.analyst == analyst)
+	return l.isLive(ref, now) && (l.opt.Cache.Scope == ScopeDataset || l.opt.Cache.Scope == ScopeAnalyst && ref.analyst == analyst)
 }
 
 // isLive says whether a release may still answer. Under mu.
 func (l *book) isLive(ref *storedRef, now time.Time) bool {
-	expires := ref.made.Add(l.cache.TTL) // a shorter ttl holds for older releases too
-	return now.Before(ref.expires) && now.Before(expires) && ref.of == l.serving && ref.epoch == l.epoch && !l.lost[ref.seq] &&
-		(ref.sealed == "" || ref.sealed == l.cache.Key.name())
+	expires := ref.made.Add(l.opt.Cache.TTL) // a shorter ttl holds for older releases too
+	return now.Before(ref.expires) && now.Before(expires) && ref.of == l.service.dataset && ref.epoch == l.service.epoch && !l.lost[ref.seq] &&
+		(ref.sealed == "" || ref.sealed == l.opt.Cache.Key.name())
 }
 
 // best is the dearest release of a key that may answer, of one price the latest; nil if there is none. Under mu.
@@ -142,7 +142,7 @@ type taken struct {
 
 // take chooses one. Under mu.
 func (l *book) take(key Hash, ref *storedRef) *taken {
-	return &taken{keyedRef: keyedRef{key, *ref}, with: l.cache.Key}
+	return &taken{keyedRef: keyedRef{key, *ref}, with: l.opt.Cache.Key}
 }
 
 // payloads reads what is stored of them. Under io.

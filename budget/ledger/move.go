@@ -233,7 +233,7 @@ func newMove() (string, error) {
 
 // follow makes a record the next one of a state, and gives it as it is stored.
 func (l *book) follow(st *state, r *Record) (row, error) {
-	r.Version, r.Seq, r.Previous, r.Owner, r.Time = version, st.seq+1, st.last, l.owner, l.now().UTC().Round(0)
+	r.Version, r.Seq, r.Previous, r.Owner, r.Time = version, st.seq+1, st.last, l.owner, l.opt.Now().UTC().Round(0)
 	if r.Time.Before(st.clock) {
 		r.Time = st.clock
 	}

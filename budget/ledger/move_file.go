@@ -38,7 +38,7 @@ func openLanding(to Place) (landing, error) {
 
 func openFileToMove(ctx context.Context, path string) (*SQLite, error) {
 	return take(ctx, path, Options{}, func(l *SQLite) error {
-		l.moving = true
+		l.opening.moving = true
 		return l.openExisting()
 	})
 }

@@ -12,7 +12,7 @@ import (
 
 func openServerToMove(ctx context.Context, at Server) (*Postgres, error) {
 	return join(ctx, at, Options{}, idleLock, func(l *Postgres) error {
-		l.moving = true
+		l.opening.moving = true
 		return l.openExisting(ctx)
 	})
 }

@@ -124,7 +124,7 @@ func benchOpen(b *testing.B, records, stored int) {
 		const n = 1000
 		for range n {
 			charge := must(l.charge(r, l.Filter()))(b)
-			if d, err := l.state.admit(l.serving, []Reservation{charge.Reservation}, l.time()); d != nil || err != nil {
+			if d, err := l.state.admit(l.service.dataset, []Reservation{charge.Reservation}, l.time()); d != nil || err != nil {
 				b.Fatal(d, err)
 			}
 		}

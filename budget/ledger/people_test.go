@@ -36,7 +36,7 @@ func testTwoDatasetsShareALifetime(t *testing.T) {
 	spend := func(l *opened, want float64) {
 		t.Helper()
 		if got := spendAll(t, l); got != want {
-			t.Errorf("%s gave %g, want %g", l.serving.head.Dataset, got, want)
+			t.Errorf("%s gave %g, want %g", l.service.dataset.head.Dataset, got, want)
 		}
 		if err := l.Verify(ctx); err != nil {
 			t.Error(err)

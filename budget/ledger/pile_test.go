@@ -23,12 +23,12 @@ func TestPiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newState()
-			l := &book{state: s, serving: &dataset{head: &head}, epoch: "1", cache: Cache{TTL: 24 * time.Hour, Scope: ScopeDataset}}
+			l := &book{state: s, service: service{dataset: &dataset{head: &head}, epoch: "1"}, opt: Options{Cache: Cache{TTL: 24 * time.Hour, Scope: ScopeDataset}}}
 			begin := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 			commit := func(i int, kept bool) {
-				s.outstanding[1] = &openCharge{Charge: &Charge{Reservation: Reservation{Payer: Payer{Analyst: analysts[i%2]}, Price: price(i)}}, of: l.serving, epoch: "1"}
+				s.outstanding[1] = &openCharge{Charge: &Charge{Reservation: Reservation{Payer: Payer{Analyst: analysts[i%2]}, Price: price(i)}}, of: l.service.dataset, epoch: "1"}
 				at := begin.Add(time.Duration(i) * time.Second)
-				r := &Record{Version: version, Seq: int64(i + 1), Time: at, Commit: &Commit{Reservation: 1, Key: Hash{7}, Expires: at.Add(l.cache.TTL), Family: Hash{9}}}
+				r := &Record{Version: version, Seq: int64(i + 1), Time: at, Commit: &Commit{Reservation: 1, Key: Hash{7}, Expires: at.Add(l.opt.Cache.TTL), Family: Hash{9}}}
 				back := s.undo(r)
 				if s.add(r, Hash{}); !kept {
 					back()
@@ -37,7 +37,7 @@ func TestPiles(t *testing.T) {
 			agrees := func(now time.Time) {
 				t.Helper()
 				for _, scope := range []string{ScopeDataset, ScopeAnalyst} {
-					l.cache.Scope = scope
+					l.opt.Cache.Scope = scope
 					for _, who := range analysts {
 						var want int64
 						price := 0.0
@@ -79,7 +79,7 @@ func TestPiles(t *testing.T) {
 				t.Errorf("%d are new since the last checkpoint", len(refs))
 			}
 			for _, left := range []int{most / 2, few, 0} { // all but so many have expired
-				now := begin.Add(l.cache.TTL + time.Duration(most-left-1)*time.Second)
+				now := begin.Add(l.opt.Cache.TTL + time.Duration(most-left-1)*time.Second)
 				if gone := s.releases.dropExpired(now); len(s.releases.stored[Hash{7}]) != left || len(gone) == 0 {
 					t.Errorf("%d are left, not %d", len(s.releases.stored[Hash{7}]), left)
 				}

@@ -52,7 +52,7 @@ func (l *Postgres) openExisting(ctx context.Context) error {
 	case !there:
 		return ErrNotExist
 	}
-	if err := l.loadAll(); err != nil || l.unmarked { // as of a file
+	if err := l.loadAll(); err != nil || l.opening.unmarked { // as of a file
 		return err
 	}
 	l.mark, err = openMark(l.path)
@@ -90,7 +90,7 @@ func (l *Postgres) enter(ctx context.Context, head Head, lease time.Duration) er
 		return err
 	}
 	if !there || l.isEmpty() {
-		err = l.ofData(l.data, Hash{})
+		err = l.ofData(l.opt.Data, Hash{})
 	}
 	if err == nil && !there {
 		err = l.create(ctx)
@@ -112,7 +112,7 @@ func (l *Postgres) enter(ctx context.Context, head Head, lease time.Duration) er
 	if l.leases, err = startLeases(ctx, l, lease); err != nil {
 		return err
 	}
-	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch, Shared: true, Unmarked: l.unmarked}); err != nil {
+	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch, Shared: true, Unmarked: l.opening.unmarked}); err != nil {
 		return err
 	}
 	return errors.Join(l.mark.file.Sync(), SyncDir(filepath.Dir(l.path)))
@@ -124,7 +124,7 @@ func (l *Postgres) loadAll() error {
 	if err != nil {
 		return err
 	}
-	l.unmarked = w.seq == 0
+	l.opening.unmarked = w.seq == 0
 	missing := func(err error) bool {
 		var first *CorruptError
 		return errors.As(err, &first) && first.Seq == 1
@@ -133,7 +133,7 @@ func (l *Postgres) loadAll() error {
 		return err
 	}
 	if l.isEmpty() {
-		l.unmarked = false // a new one has none
+		l.opening.unmarked = false // a new one has none
 		return w.passed(l.path, 0)
 	}
 	return l.load(w, l.path) // another process may have written the first since

@@ -18,16 +18,16 @@ func (l *book) Raise(ctx context.Context, wanted Head, by, reason string) error 
 		return err
 	}
 	l.mu.Lock()
-	serves := l.serving != nil && l.serving.head.Dataset == wanted.Dataset
+	serves := l.service.dataset != nil && l.service.dataset.head.Dataset == wanted.Dataset
 	if serves {
-		l.raising = &wanted
+		l.service.raising = &wanted
 	}
 	l.mu.Unlock()
 	err = l.raise(ctx, wanted, by, reason)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.raising = nil; err == nil && serves {
-		l.served = wanted
+	if l.service.raising = nil; err == nil && serves {
+		l.service.promise = wanted
 	}
 	return err
 }

@@ -21,7 +21,7 @@ func (l *book) releases(isWanted func(payer string) bool) ([]Stored, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.serving == nil {
+	if l.service.dataset == nil {
 		return nil, ErrOwner
 	}
 	var out []Stored
@@ -33,7 +33,7 @@ func (l *book) releases(isWanted func(payer string) bool) ([]Stored, error) {
 				continue
 			}
 			expires := ref.expires
-			if sooner := ref.made.Add(l.cache.TTL); sooner.Before(expires) {
+			if sooner := ref.made.Add(l.opt.Cache.TTL); sooner.Before(expires) {
 				expires = sooner
 			}
 			out = append(out, Stored{Key: key, Reservation: ref.reservation, Analyst: ref.analyst, Price: ref.price, Loss: ref.loss, Made: ref.made, Expires: expires, Bytes: ref.bytes})
@@ -51,7 +51,7 @@ func (l *book) SetCache(c Cache) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cache = c
+	l.opt.Cache = c
 	return nil
 }
 
@@ -59,10 +59,10 @@ func (l *book) SetCache(c Cache) error {
 func (l *book) StoredBytes(analyst string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.serving == nil {
+	if l.service.dataset == nil {
 		return 0
 	}
-	own := l.state.releases.held.of[holder{l.serving.head.Dataset, analyst}]
+	own := l.state.releases.held.of[holder{l.service.dataset.head.Dataset, analyst}]
 	if own == nil {
 		return 0
 	}

@@ -75,12 +75,12 @@ func testStoredReleasesAreEncrypted(t *testing.T) {
 	found(2, false)
 	found(1, true)
 	use(testKey(t, 7))
-	l = reopen(t, l, path, demoHead(t), Options{Cache: l.cache})
+	l = reopen(t, l, path, demoHead(t), Options{Cache: l.opt.Cache})
 	found(2, true)
 	if err := l.Verify(ctx); err != nil { // which needs no key
 		t.Error(err)
 	}
-	if said := fmt.Sprintf("%v %+v %#v", l.cache, l.cache, l.cache); strings.Contains(said, "0x7") || strings.Contains(said, l.cache.Key.id) {
+	if said := fmt.Sprintf("%v %+v %#v", l.opt.Cache, l.opt.Cache, l.opt.Cache); strings.Contains(said, "0x7") || strings.Contains(said, l.opt.Cache.Key.id) {
 		t.Errorf("a key is printed: %s", said)
 	}
 }

@@ -8,12 +8,20 @@ import (
 	"github.com/dpsql/dpsql/budget"
 )
 
+// service is the data set that is served, under a policy. An owner serves none.
+type service struct {
+	dataset *dataset
+	epoch   string // of the policy
+	promise Head   // what the policy says
+	raising *Head  // what this process is just making of the promise
+}
+
 // serve takes up a data set: a new one gets its head, one that is known must have promised the same.
 func (l *book) serve(head Head, o *Opening) error {
-	if l.state.seq > 0 && len(l.data) > 0 {
+	if l.state.seq > 0 && len(l.opt.Data) > 0 {
 		first, err := l.first()
 		if err == nil {
-			err = l.ofData(l.data, first)
+			err = l.ofData(l.opt.Data, first)
 		}
 		if err != nil {
 			return err
@@ -23,7 +31,7 @@ func (l *book) serve(head Head, o *Opening) error {
 		if known := l.state.find(head.Dataset); known != nil {
 			return nil, known.head.Accepts(head)
 		}
-		l.began = l.state.seq == 0
+		l.opening.began = l.state.seq == 0
 		return []*Record{{Head: &head}}, nil
 	}
 	opening := &entry{ctx: context.Background()}
@@ -39,11 +47,11 @@ func (l *book) serve(head Head, o *Opening) error {
 			return err
 		}
 	}
-	if err := l.SetData(l.data); err != nil { // (2) of datamark.go: the mark is written after the first record and before the first charge
+	if err := l.SetData(l.opt.Data); err != nil { // (2) of datamark.go: the mark is written after the first record and before the first charge
 		return err
 	}
 	l.mu.Lock()
-	l.serving, l.epoch, l.served = l.state.find(head.Dataset), head.Epoch, head
+	l.service = service{dataset: l.state.find(head.Dataset), epoch: head.Epoch, promise: head}
 	l.mu.Unlock()
 	return l.sweepSpools()
 }
@@ -94,29 +102,29 @@ func (l *book) SetData(marks []DataMark) error {
 }
 
 // fits is the filter that the policy asks for a window which begins now. Under mu, of a ledger that serves.
-func (l *book) fits() *budget.Filter {
-	if l.raising != nil && !l.served.Filter.IsSamePromise(l.serving.head.Filter) {
-		return l.raising.Filter
+func (s *service) fits() *budget.Filter {
+	if s.raising != nil && !s.promise.Filter.IsSamePromise(s.dataset.head.Filter) {
+		return s.raising.Filter
 	}
-	return l.served.Filter
+	return s.promise.Filter
 }
 
 // present is the served data set as a charge of that moment finds it. Under mu.
-func (l *book) present(at time.Time) *dataset { return l.serving.fitted(l.fits(), at) }
+func (s *service) present(at time.Time) *dataset { return s.dataset.fitted(s.fits(), at) }
 
 // Filter is the filter of the window of now: that which its first charge found, or the next charge will find if it is the first; nil for an owner.
 func (l *book) Filter() *budget.Filter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.serving == nil {
+	if l.service.dataset == nil {
 		return nil
 	}
-	return l.present(l.time()).head.Filter
+	return l.service.present(l.time()).head.Filter
 }
 
 // promised refuses what would be charged, or shown, under another promise than that of the policy which is served: one that another process made larger since it was read. Under mu.
-func (l *book) promised() error {
-	if err := l.serving.head.Accepts(l.served); err != nil && (l.raising == nil || l.serving.head.Accepts(*l.raising) != nil) {
+func (s *service) promised() error {
+	if err := s.dataset.head.Accepts(s.promise); err != nil && (s.raising == nil || s.dataset.head.Accepts(*s.raising) != nil) {
 		return fmt.Errorf("%w: run dpsql reload with the policy that says it (%w)", ErrPromise, err)
 	}
 	return nil
@@ -129,10 +137,10 @@ func (l *book) Healthy() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.ready(); err != nil || l.serving == nil {
+	if err := l.ready(); err != nil || l.service.dataset == nil {
 		return err
 	}
-	return l.promised()
+	return l.service.promised()
 }
 
 // SetHead goes on under another policy text.
@@ -145,25 +153,25 @@ func (l *book) SetHead(ctx context.Context, wanted Head) error {
 		return err
 	}
 	err = l.do(&entry{ctx: ctx, decide: func(time.Time) ([]*Record, error) {
-		head := l.serving.head
+		head := l.service.dataset.head
 		if head.Dataset != wanted.Dataset {
 			return nil, fmt.Errorf("%w: it is data set %q's that is served, not %q's", ErrMismatch, head.Dataset, wanted.Dataset)
 		}
-		if err := head.Accepts(wanted); err != nil || l.epoch == wanted.Epoch {
+		if err := head.Accepts(wanted); err != nil || l.service.epoch == wanted.Epoch {
 			return nil, err
 		}
 		return []*Record{{Epoch: &Epoch{Epoch: wanted.Epoch, Dataset: wanted.Dataset}}}, nil
 	}})
 	if err == nil {
 		l.mu.Lock()
-		l.epoch, l.served = wanted.Epoch, wanted
+		l.service.epoch, l.service.promise = wanted.Epoch, wanted
 		l.mu.Unlock()
 	}
 	return err
 }
 
 // IsUnmarked reports whether no mark lay beside the ledger when it was opened: whether it is the newest is then its owner's word alone, which the record of the opening keeps.
-func (l *book) IsUnmarked() bool { return l.unmarked }
+func (l *book) IsUnmarked() bool { return l.opening.unmarked }
 
 // IsNew reports whether this opening wrote the first record.
-func (l *book) IsNew() bool { return l.began }
+func (l *book) IsNew() bool { return l.opening.began }

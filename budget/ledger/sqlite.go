@@ -52,7 +52,7 @@ func (l *SQLite) openExisting() error {
 	if err := l.loadFile(); err != nil {
 		return err
 	}
-	if !l.unmarked { // an owner makes no mark: whoever serves next is to see that it is missing
+	if !l.opening.unmarked { // an owner makes no mark: whoever serves next is to see that it is missing
 		if err := l.openMark(); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (l *SQLite) open(head Head, connect connector) error {
 			return err
 		}
 	}
-	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch, Unmarked: l.unmarked}); err != nil {
+	if err := l.serve(head, &Opening{Dataset: head.Dataset, Epoch: head.Epoch, Unmarked: l.opening.unmarked}); err != nil {
 		return err
 	}
 	if err := l.mark.file.Sync(); err != nil {
@@ -148,7 +148,7 @@ func (l *SQLite) markAllows() error {
 			return err
 		}
 	}
-	return l.ofData(l.data, Hash{})
+	return l.ofData(l.opt.Data, Hash{})
 }
 
 // loadFile reads every record.
@@ -163,7 +163,7 @@ func (l *SQLite) loadFile() error {
 	if l.state.version > l.format {
 		return &CorruptError{Seq: l.state.seq, Reason: fmt.Sprintf("a record of version %d in a file of format %d", l.state.version, l.format)}
 	}
-	l.unmarked = w.seq == 0
+	l.opening.unmarked = w.seq == 0
 	return nil
 }
 

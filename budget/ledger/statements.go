@@ -42,7 +42,7 @@ const (
 // Statements lists a data set's charges with their texts, for its owner: a page of them. next is After, or Before, of the next page; 0: there is none.
 func (l *book) Statements(ctx context.Context, dataset string, f StatementFilter) (list []StatementCharge, next int64, err error) {
 	l.mu.Lock()
-	keys := l.texts
+	keys := l.opt.TextKeys
 	l.mu.Unlock()
 	bytes, more := 0, true
 	wanted := strings.ToLower(f.Text)
@@ -132,7 +132,7 @@ func (l *book) someStatements(ctx context.Context, after int64, use func(r *ownR
 func (l *book) SetTextKeys(keys []*Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.texts = keys
+	l.opt.TextKeys = keys
 }
 
 // Secret is made of the first record, which nobody reads but servers and the owner: it has the 64 random bits of the process that wrote it, and a time to the nanosecond.

@@ -138,17 +138,17 @@ func testTexts(t *testing.T) {
 // TestTextOfAnother: a text that was put into another analyst's charge, or another question's, cannot be read.
 func TestTextOfAnother(t *testing.T) {
 	k := testKey(t, 1)
-	b := &book{texts: []*Key{k}}
+	b := &book{opt: Options{TextKeys: []*Key{k}}}
 	c := &Charge{Reservation: Reservation{Payer: Payer{Analyst: "bob"}, Statement: Hash{1}, Text: "select bob"}, Dataset: "demo"}
 	s := must(b.sealText(c))(t)
-	if text, err := s.open(b.texts, "demo", "bob", Hash{1}); err != nil || text != "select bob" {
+	if text, err := s.open(b.opt.TextKeys, "demo", "bob", Hash{1}); err != nil || text != "select bob" {
 		t.Errorf("%q %v", text, err)
 	}
 	for _, as := range []struct {
 		dataset, analyst string
 		statement        Hash
 	}{{"demo", "ann", Hash{1}}, {"demo", "bob", Hash{2}}, {"other", "bob", Hash{1}}} {
-		if text, err := s.open(b.texts, as.dataset, as.analyst, as.statement); err == nil || text != "" {
+		if text, err := s.open(b.opt.TextKeys, as.dataset, as.analyst, as.statement); err == nil || text != "" {
 			t.Errorf("%+v is given %q", as, text)
 		}
 	}

@@ -49,7 +49,7 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 	}
 	e := &entry{ctx: ctx}
 	e.decide = func(at time.Time) ([]*Record, error) {
-		if err := errors.Join(l.promised(), l.state.checkFrozen(stages[0].Analyst), l.state.checkStopped(stages[0].Analyst)); err != nil {
+		if err := errors.Join(l.service.promised(), l.state.checkFrozen(stages[0].Analyst), l.state.checkStopped(stages[0].Analyst)); err != nil {
 			return nil, err
 		}
 		for _, r := range stages {
@@ -57,7 +57,7 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 				return nil, by
 			}
 		}
-		d := l.present(at)
+		d := l.service.present(at)
 		if d.head.Filter.Order != filter.Order { // the window turned, or others began it
 			return nil, ErrOrder
 		}
@@ -69,7 +69,7 @@ func (l *book) ReserveAll(ctx context.Context, stages []Reservation) ([]int64, e
 			return nil, denied
 		}
 		var recs []*Record
-		if d != l.serving { // it is the window's first
+		if d != l.service.dataset { // it is the window's first
 			recs = append(recs, &Record{Fit: &Fit{Dataset: d.head.Dataset, Filter: d.head.Filter}})
 		}
 		for _, c := range charges {
@@ -95,7 +95,7 @@ func (l *book) charge(r Reservation, filter *budget.Filter) (*Charge, error) {
 		return nil, ErrOrder
 	}
 	l.mu.Lock()
-	dataset, epoch := l.serving.head.Dataset, l.epoch
+	dataset, epoch := l.service.dataset.head.Dataset, l.service.epoch
 	l.mu.Unlock()
 	own, err := filter.Sum(r.Events)
 	if err != nil {
@@ -121,7 +121,7 @@ func (l *book) Commit(ctx context.Context, id int64, r Release) error {
 		return err
 	}
 	l.mu.Lock()
-	ttl, key := l.cache.TTL, l.cache.Key
+	ttl, key := l.opt.Cache.TTL, l.opt.Cache.Key
 	l.mu.Unlock()
 	if r.External {
 		ttl = 0
@@ -182,7 +182,7 @@ func (l *book) closing(id int64, e *entry) error {
 // sealText encrypts a statement's text; nil without a key or a text.
 func (l *book) sealText(c *Charge) (*SealedText, error) {
 	l.mu.Lock()
-	keys := l.texts
+	keys := l.opt.TextKeys
 	l.mu.Unlock()
 	if len(keys) == 0 || c.Text == "" {
 		return nil, nil
@@ -200,7 +200,7 @@ func (l *book) NewSpool(id int64, release Hash) (*Spool, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	key, err := l.cache.Key, l.state.checkOutstanding(id)
+	key, err := l.opt.Cache.Key, l.state.checkOutstanding(id)
 	l.mu.Unlock()
 	if err != nil {
 		return nil, err
