@@ -449,7 +449,7 @@ func TestSentFields(t *testing.T) {
 	began := make(chan struct{}, 1)
 	s := serve(t, stalled{clinic(t), began}, nil)
 	told := make(chan struct{}, 100)
-	s.engine.After = func(time.Duration) <-chan time.Time {
+	s.engine.Hooks.After = func(time.Duration) <-chan time.Time {
 		select {
 		case told <- struct{}{}:
 		default: // enough
@@ -471,7 +471,7 @@ func TestSentFields(t *testing.T) {
 	if got := of(list, "notice"); slices.ContainsFunc(got, func(n string) bool { return strings.Contains(n, " s: ") }) {
 		t.Errorf("notices: %q", got)
 	}
-	s.engine.After = nil
+	s.engine.Hooks.After = nil
 	for _, c := range []struct {
 		sql     string
 		changes bool

@@ -28,14 +28,14 @@ func TestDecodingTakesATurn(t *testing.T) {
 	}
 	var held []func()
 	for range max(2, runtime.GOMAXPROCS(0)) {
-		done, err := e.Decoding.Take(context.Background(), "ann", max(2, runtime.GOMAXPROCS(0)))
+		done, err := e.Queues.Decoding.Take(context.Background(), "ann", max(2, runtime.GOMAXPROCS(0)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		held = append(held, done)
 	}
 	waiting := func() int {
-		_, waiting := e.Decoding.Held()
+		_, waiting := e.Queues.Decoding.Held()
 		return waiting
 	}
 	n := enginetest.Charged(t, e, func() {
@@ -83,7 +83,7 @@ func TestDecodingTakesATurn(t *testing.T) {
 	for _, done := range held[1:] {
 		done()
 	}
-	if analysts, _ := e.Decoding.Held(); analysts != 0 {
+	if analysts, _ := e.Queues.Decoding.Held(); analysts != 0 {
 		t.Errorf("turns of %d analysts are kept", analysts)
 	}
 }

@@ -30,7 +30,7 @@
 //     A stage that reads released inputs has no key before these exist. A statement under dpsql.fresh takes no lock,
 //     because its releases are its own.
 //  2. A turn to decode large stored releases, per analyst (Staged.Reading). A statement over synthetic rows takes one
-//     turn per analyst, and then one of all analysts (Engine.Synthetic, Engine.AllSynthetic), and nothing else.
+//     turn per analyst, and then one of all analysts (Queues.Synthetic, Queues.AllSynthetic), and nothing else.
 //  3. A turn at the database, per analyst (Session.Turn, limits.statements_at_once), in order of arrival. Then a
 //     connection.
 //  4. Memory for the pairs of rows of two units (flow.Memory). It is given back before the release is committed. A

@@ -21,12 +21,12 @@ import (
 func pairsHeld(t *testing.T, e *server.Engine, what string, is func(bytes int64, waiting int) bool) {
 	t.Helper()
 	for range 6000 {
-		if is(e.Pairs.Held()) {
+		if is(e.Queues.Pairs.Held()) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	bytes, waiting := e.Pairs.Held()
+	bytes, waiting := e.Queues.Pairs.Held()
 	t.Fatalf("%s: %d bytes are held, and %d statements wait", what, bytes, waiting)
 }
 
@@ -123,7 +123,7 @@ func TestFlowMemoryShared(t *testing.T) {
 		for _, how := range []string{"ends", "is cancelled", "is given up"} {
 			first, cancel := start(g, "SELECT count(*) FROM lineitem WHERE l_quantity > 0 OR l_shipmode <> '"+how+"'")
 			<-g.came
-			holds, _ := e.Pairs.Held()
+			holds, _ := e.Queues.Pairs.Held()
 			if holds < 4<<10 {
 				t.Fatalf("%s: the first holds %d bytes", d, holds)
 			}
@@ -185,7 +185,7 @@ func TestFlowMemoryTurns(t *testing.T) {
 				return g, end
 			}
 			probe, probed := start("a probe")
-			holds, _ := e.Pairs.Held()
+			holds, _ := e.Queues.Pairs.Held()
 			probe.open <- struct{}{}
 			if err := <-probed; err != nil {
 				t.Fatal(err)

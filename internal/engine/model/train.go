@@ -287,8 +287,8 @@ func (t *Training) train(ctx context.Context, event *server.AuditEvent) error {
 		return s.Uncharged(ctx, err)
 	}
 	defer rows.Wipe()
-	if s.Engine.Collects != nil {
-		s.Engine.Collects(rows)
+	if s.Engine.Hooks.Collects != nil {
+		s.Engine.Hooks.Collects(rows)
 	}
 	rows.Within(t.within())
 	tx, err := s.Engine.Begin(ctx, s.World)

@@ -24,8 +24,8 @@ func TestTrainNameHeld(t *testing.T) {
 		return "TRAIN DP MODEL " + name + " USING linear_regression TARGET medications WITH (epsilon = 0.5, delta = 1e-9) AS SELECT " + column + ", medications FROM encounters"
 	}
 	during := func(do func()) {
-		both[0].Collects = func(*mlext.Collector) {
-			both[0].Collects = nil
+		both[0].Hooks.Collects = func(*mlext.Collector) {
+			both[0].Hooks.Collects = nil
 			do()
 		}
 	}

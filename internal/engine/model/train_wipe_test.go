@@ -15,7 +15,7 @@ func TestTrainWipes(t *testing.T) {
 	limits := &s.Engine.World.Load().Policy.Limits
 	limits.StatementTime = 0 // which would hide the context
 	var rows *mlext.Collector
-	s.Engine.Collects = func(c *mlext.Collector) { rows = c }
+	s.Engine.Hooks.Collects = func(c *mlext.Collector) { rows = c }
 	for _, end := range []struct {
 		name, id string
 		asked    int32

@@ -49,7 +49,7 @@ func (r *Run) Lock(ctx context.Context) (unlock func(), err error) {
 		}
 	}
 	for _, k := range slices.Compact(keys) {
-		one, err := r.Session.Engine.Asking.Lock(ctx, k)
+		one, err := r.Session.Engine.Queues.Asking.Lock(ctx, k)
 		if err != nil {
 			unlock()
 			return nil, err
@@ -265,7 +265,7 @@ func (r *Run) Read(ctx context.Context, tx backend.Tx, a *StageRun) error {
 	a.Releaser.UseContext(ctx)
 	var again func() error // with the memory of pairs for itself
 	if an.Pairs != nil {
-		memory, err := r.Session.Engine.Pairs.Share(ctx, r.World.Policy.Limits.FlowMemory)
+		memory, err := r.Session.Engine.Queues.Pairs.Share(ctx, r.World.Policy.Limits.FlowMemory)
 		if err != nil {
 			return err
 		}
@@ -273,7 +273,7 @@ func (r *Run) Read(ctx context.Context, tx backend.Tx, a *StageRun) error {
 		a.Releaser.UseMemory(memory)
 		again = func() (err error) {
 			memory.End()
-			if memory, err = r.Session.Engine.Pairs.Exclusive(ctx, r.World.Policy.Limits.FlowMemory); err == nil {
+			if memory, err = r.Session.Engine.Queues.Pairs.Exclusive(ctx, r.World.Policy.Limits.FlowMemory); err == nil {
 				a.Releaser.UseMemory(memory)
 			}
 			return err

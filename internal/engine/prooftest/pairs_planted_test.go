@@ -162,7 +162,7 @@ func TestPairsMillions(t *testing.T) {
 				if runtime.ReadMemStats(&now); now.HeapSys > most.HeapSys {
 					most = now
 				}
-				if bytes, _ := s.Engine.Pairs.Held(); bytes > taken.Load() {
+				if bytes, _ := s.Engine.Queues.Pairs.Held(); bytes > taken.Load() {
 					taken.Store(bytes)
 				}
 			}

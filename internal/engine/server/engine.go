@@ -37,30 +37,45 @@ type Options struct {
 
 // Engine serves one data set: one policy, one backend, one ledger.
 type Engine struct {
-	World        atomic.Pointer[World]
-	Backend      backend.Backend
-	Dialect      dialect.Dialect
-	Ledger       ledger.Ledger
-	Models       *mlext.Store
-	Watches      *watches.Store
-	Now          func() time.Time
-	Noise        *noise.Source
-	Log          *slog.Logger
-	Observer     Observer
-	Asking       keyedLock
-	Unnoted      UnnotedFailures
-	Turns        Turns
-	Decoding     Turns
+	World    atomic.Pointer[World]
+	Backend  backend.Backend
+	Dialect  dialect.Dialect
+	Ledger   ledger.Ledger
+	Models   *mlext.Store
+	Watches  *watches.Store
+	Now      func() time.Time
+	Noise    *noise.Source
+	Log      *slog.Logger
+	Observer Observer
+	Unnoted  UnnotedFailures
+	Queues   Queues
+	Schema   schemaChange
+	Hooks    Hooks
+	start    start
+	changing sync.Mutex // one reload at a time
+}
+
+// Queues are where statements wait for one another.
+type Queues struct {
+	Asking       keyedLock   // those that ask the same
+	Turns        Turns       // of one analyst, to read the database
+	Decoding     Turns       // of one analyst, to read large releases
 	Synthetic    Turns       // of one analyst, to hold rows of synthetic tables
 	AllSynthetic Turns       // of all analysts
 	Pairs        flow.Memory // of rows of two units
-	changing     sync.Mutex  // one reload at a time
-	beside       string      // the ledger's path, of a shared one its mark's
-	Schema       schemaChange
-	answers      int64                                // limits.answer_memory, which waits for a restart
-	owned        bool                                 // the ledger is the policy's
-	After        func(time.Duration) <-chan time.Time // set by tests: in place of time.After, for words of progress
-	Collects     func(*mlext.Collector)               // set by tests: sees the rows of each training as it begins to read them
+}
+
+// start is what an engine keeps from its opening until it ends.
+type start struct {
+	beside  string // the ledger's path, of a shared one its mark's
+	answers int64  // limits.answer_memory
+	owned   bool   // the ledger is the policy's
+}
+
+// Hooks are set by tests.
+type Hooks struct {
+	After    func(time.Duration) <-chan time.Time // in place of time.After, for words of progress
+	Collects func(*mlext.Collector)               // sees the rows of each training as it begins to read them
 }
 
 // World is a policy bound to a schema: what a reload replaces as a whole.
@@ -77,7 +92,7 @@ type World struct {
 // Open checks the policy against the live schema and takes the ledger. The backend stays the caller's to close.
 func Open(ctx context.Context, opt Options) (*Engine, error) {
 	p := opt.Policy
-	e := &Engine{Backend: opt.Backend, Dialect: opt.Backend.Dialect(), Noise: noise.NewSource(), Log: opt.Logger, Observer: opt.Observer, Now: opt.Now, answers: p.Limits.AnswerMemory}
+	e := &Engine{Backend: opt.Backend, Dialect: opt.Backend.Dialect(), Noise: noise.NewSource(), Log: opt.Logger, Observer: opt.Observer, Now: opt.Now, start: start{answers: p.Limits.AnswerMemory}}
 	if e.Now == nil {
 		e.Now = time.Now
 	}
@@ -98,7 +113,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.owned = opt.LedgerPath == "" // not of a rehearsal or a demo
+	e.start.owned = opt.LedgerPath == "" // not of a rehearsal or a demo
 	var keys []*ledger.Key
 	if e.Ledger, keys, err = e.openLedger(ctx, opt, head); err != nil {
 		return nil, err
@@ -113,7 +128,7 @@ func Open(ctx context.Context, opt Options) (*Engine, error) {
 	if e.Ledger.IsUnmarked() {
 		e.Log.Warn("no mark lay beside the ledger, so nothing tells whether it is the newest: if this machine has served it before, look whether it was put back from a backup; the ledger's record of this opening says it too")
 	}
-	if e.Ledger.IsNew() && e.owned {
+	if e.Ledger.IsNew() && e.start.owned {
 		at := ledger.Place{SQLite: p.Ledger.SQLite, Postgres: ledger.Server{URL: p.Ledger.Postgres}}
 		e.Log.Warn("a new ledger was begun: nothing is spent in it. If anything was asked under this policy before, stop and bring the ledger back, or move it with dpsql budget move", "ledger", at.String())
 	}
@@ -127,7 +142,7 @@ func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) 
 		e.Log.Error("a stored release is broken: it answers nothing, and who asks is charged anew", "record", b.Seq, "error", b.Error())
 	}
 	var err error
-	if e.owned {
+	if e.start.owned {
 		with.Data, err = DataMarks(ctx, opt.Backend, opt.Policy)
 	}
 	if err != nil {
@@ -137,14 +152,14 @@ func (e *Engine) openLedger(ctx context.Context, opt Options, head ledger.Head) 
 	if err != nil {
 		return nil, nil, err
 	}
-	e.beside = besideOf(opt)
+	e.start.beside = besideOf(opt)
 	keys, made, err := e.textKeys(opt.Policy)
 	if err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}
 	l.SetTextKeys(keys)
 	if made && !l.IsNew() {
-		e.Log.Warn("a new key of statements' texts was made: texts that were stored under another key are not shown. If there was one, on this machine or beside another proxy, bring it back", "file", e.beside+ledger.KeySuffix)
+		e.Log.Warn("a new key of statements' texts was made: texts that were stored under another key are not shown. If there was one, on this machine or beside another proxy, bring it back", "file", e.start.beside+ledger.KeySuffix)
 	}
 	return l, keys, nil
 }
@@ -248,7 +263,7 @@ func cache(p *policy.Policy) ledger.Cache {
 
 // bind checks a policy against the live schema.
 func (e *Engine) bind(ctx context.Context, p *policy.Policy) (*World, error) {
-	w := &World{Policy: p, answers: e.answers}
+	w := &World{Policy: p, answers: e.start.answers}
 	if m, ok := e.Backend.(backend.Marker); ok {
 		mark, err := m.Mark(ctx, relationNames(p))
 		if err != nil {

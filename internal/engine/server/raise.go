@@ -34,7 +34,7 @@ func (e *Engine) change(ctx context.Context, p *policy.Policy, promise func(*Wor
 	if err != nil {
 		return err
 	}
-	if e.owned { // the unit may be another
+	if e.start.owned { // the unit may be another
 		marks, err := DataMarks(ctx, e.Backend, p)
 		if err == nil {
 			err = e.Ledger.SetData(marks)

@@ -28,9 +28,9 @@ func TextKeys(p *policy.Policy, beside string) (keys []*ledger.Key, err error) {
 // textKeys is TextKeys of a server, which makes the file's key where there would be none.
 func (e *Engine) textKeys(p *policy.Policy) (keys []*ledger.Key, made bool, err error) {
 	if p.Cache.Key != "" {
-		keys, err = TextKeys(p, e.beside)
+		keys, err = TextKeys(p, e.start.beside)
 		return keys, false, err
 	}
-	k, made, err := ledger.MakeTextKey(e.beside)
+	k, made, err := ledger.MakeTextKey(e.start.beside)
 	return []*ledger.Key{k}, made, err
 }

@@ -183,7 +183,7 @@ func TestStatementsAtOnce(t *testing.T) {
 	}
 
 	e := enginetest.EngineOn(t, enginetest.ClinicPolicyFor(t, funcs.DuckDB, "statement_timeout: 20s", "statement_timeout: 1s", "query:  {price: 0.5}", "query:  {price: 0.5}\nlimits: {statements_at_once: 1}"), enginetest.Tame.Open(t, funcs.DuckDB))
-	done, err := e.Turns.Take(ctx, "ann", 1)
+	done, err := e.Queues.Turns.Take(ctx, "ann", 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func (s *Session) Working(step string) (end func()) {
 	if s.tell == nil || !s.Now.progress || s.Progress != nil { // a statement within another has the other's
 		return func() {}
 	}
-	after := s.Engine.After
+	after := s.Engine.Hooks.After
 	if after == nil {
 		after = time.After
 	}

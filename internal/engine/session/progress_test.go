@@ -63,7 +63,7 @@ func TestProgress(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = e.Close() })
 		var waits []time.Duration
-		e.After = func(wait time.Duration) <-chan time.Time {
+		e.Hooks.After = func(wait time.Duration) <-chan time.Time {
 			waits = append(waits, wait)
 			return ticks
 		}

@@ -87,7 +87,7 @@ func (NoRows) Close() {}
 
 // Turn is this session's: it is taken before a statement asks for a connection, and may be given back more than once.
 func (s *Session) Turn(ctx context.Context) (done func(), err error) {
-	return s.Engine.Turns.Take(ctx, s.Analyst.Name, int(s.World.Policy.Limits.StatementsAtOnce))
+	return s.Engine.Queues.Turns.Take(ctx, s.Analyst.Name, int(s.World.Policy.Limits.StatementsAtOnce))
 }
 
 // ObserveCharge tells of a charge whose statement is not run yet.

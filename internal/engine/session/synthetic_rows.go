@@ -23,11 +23,11 @@ func (s *Session) readsSynthetic(scans []*plan.Scan) bool {
 
 // syntheticTurn waits for a turn to hold a synthetic table's rows in memory: one of the analyst's own, and then one of all analysts', as many as there are cores.
 func (s *Session) syntheticTurn(ctx context.Context) (done func(), err error) {
-	own, err := s.Engine.Synthetic.Take(ctx, s.Analyst.Name, 1)
+	own, err := s.Engine.Queues.Synthetic.Take(ctx, s.Analyst.Name, 1)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Engine.AllSynthetic.Take(ctx, "", runtime.GOMAXPROCS(0))
+	all, err := s.Engine.Queues.AllSynthetic.Take(ctx, "", runtime.GOMAXPROCS(0))
 	if err != nil {
 		own()
 		return nil, err

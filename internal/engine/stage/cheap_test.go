@@ -97,7 +97,7 @@ func TestCheapQuestionsKeepNobodyWaiting(t *testing.T) {
 	}
 	waiting := func(n int) func() bool {
 		return func() bool {
-			_, waiting := e.Turns.Held()
+			_, waiting := e.Queues.Turns.Held()
 			return waiting >= n
 		}
 	}

@@ -76,7 +76,7 @@ func (p *Staged) Reading(ctx context.Context, bytes int) (err error) {
 	}
 	s := p.Session
 	most := max(int(s.World.Policy.Limits.StatementsAtOnce), runtime.GOMAXPROCS(0))
-	if p.read, err = s.Engine.Decoding.Take(ctx, s.Analyst.Name, most); err != nil {
+	if p.read, err = s.Engine.Queues.Decoding.Take(ctx, s.Analyst.Name, most); err != nil {
 		return s.Uncharged(ctx, err)
 	}
 	return nil

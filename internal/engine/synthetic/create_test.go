@@ -403,20 +403,20 @@ func TestMemoryOfQueries(t *testing.T) {
 			}
 		}
 	}
-	own := take(&e.Synthetic, "ann", 1)
-	waits(&e.Synthetic, "ann", true)
-	waits(&e.Synthetic, "bob", false)
+	own := take(&e.Queues.Synthetic, "ann", 1)
+	waits(&e.Queues.Synthetic, "ann", true)
+	waits(&e.Queues.Synthetic, "bob", false)
 	own()
 	var all []func()
 	for range runtime.GOMAXPROCS(0) {
-		all = append(all, take(&e.AllSynthetic, "", runtime.GOMAXPROCS(0)))
+		all = append(all, take(&e.Queues.AllSynthetic, "", runtime.GOMAXPROCS(0)))
 	}
-	waits(&e.AllSynthetic, "ann", true)
+	waits(&e.Queues.AllSynthetic, "ann", true)
 	for _, done := range all {
 		done()
 	}
-	waits(&e.AllSynthetic, "ann", false)
-	for _, turns := range []*server.Turns{&e.Synthetic, &e.AllSynthetic} {
+	waits(&e.Queues.AllSynthetic, "ann", false)
+	for _, turns := range []*server.Turns{&e.Queues.Synthetic, &e.Queues.AllSynthetic} {
 		if held, _ := turns.Held(); held != 0 {
 			t.Errorf("%d turns are kept", held)
 		}
