@@ -24,7 +24,7 @@ func (p *printer) exactEnd(n *plan.Aggregate, e plan.ErrorItem, in *from) string
 
 // aggregate prints a public aggregate as a subquery.
 func (p *printer) aggregate(n *plan.Aggregate) *from {
-	if len(n.Errors) > 0 && (p.given != nil || len(p.noisy) > 0) {
+	if len(n.Errors) > 0 && (p.given != nil || len(p.form.noisy) > 0) {
 		p.fail(internalError("dp_error is no column of an aggregate over released rows"))
 	}
 	in := p.build(n.Input)

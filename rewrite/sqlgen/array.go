@@ -21,7 +21,7 @@ func (p *printer) noArrays() bool {
 
 // noList refuses to read a list but where it is meant (listOf), as the array that the policy declares it to be.
 func (p *printer) noList(f *from, id plan.ColID) {
-	if p.d.Lists() == nil || p.asList {
+	if p.d.Lists() == nil || p.form.asList {
 		return
 	}
 	if t, ok := f.typeOf(id); ok && t.IsArray() {
@@ -40,9 +40,9 @@ func (p *printer) listOf(x plan.Scalar, f *from) string {
 	text := ""
 	switch n := x.(type) {
 	case *plan.Col:
-		p.asList = true
+		p.form.asList = true
 		text = p.scalar(n, f, stored)
-		p.asList = false
+		p.form.asList = false
 	case *plan.Const:
 		a, ok := n.Value.(*sqltype.Array)
 		if !ok || len(a.Dims) > 1 {
@@ -70,7 +70,7 @@ func (p *printer) array(n *plan.ArrayExpr, f *from, m mode) string {
 	if p.noArrays() {
 		return "NULL"
 	}
-	if n.Nested && !p.exact {
+	if n.Nested && !p.form.exact {
 		return p.fail(sqlerr.New(sqlerr.PrivateFunction, "arrays of arrays cannot be computed by the data set's database here"))
 	}
 	name, err := p.typeName(n.T, nil)

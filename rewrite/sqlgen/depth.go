@@ -15,8 +15,8 @@ func (p *printer) fits(st *Statement) error {
 	case p.err != nil:
 	case len(st.SQL) > maxText:
 		p.err = tooComplex()
-	case p.scans > mostScans:
-		p.err = sqlerr.New(sqlerr.TooComplex, "the statement reads %d tables once its WITH queries and views are written out; at most %d are read", p.scans, mostScans).
+	case p.size.scans > mostScans:
+		p.err = sqlerr.New(sqlerr.TooComplex, "the statement reads %d tables once its WITH queries and views are written out; at most %d are read", p.size.scans, mostScans).
 			WithHint("A WITH query is read again wherever it is named: name it once, with CASE or FILTER in place of joining it with itself.")
 	case depth(st.SQL) > p.d.Facts().Levels:
 		p.err = sqlerr.New(sqlerr.TooComplex, "the statement has expressions of more than %d levels once it is written out", p.d.Facts().Levels).

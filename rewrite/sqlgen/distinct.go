@@ -74,7 +74,7 @@ func (w *private) distinct(i int, kept Kept) *Statement {
 	if len(group) > 0 {
 		st.SQL += " GROUP BY " + strings.Join(group, ", ")
 	}
-	st.Args = w.args
+	st.Args = w.args.list
 	return st
 }
 

@@ -53,7 +53,7 @@ func (w *private) frequencies() *Statement {
 	for i := range once {
 		once[i] += fmt.Sprintf(` AS "f%d"`, i+1)
 	}
-	st.SQL, st.Args = "SELECT "+strings.Join(once, ", "), w.args
+	st.SQL, st.Args = "SELECT "+strings.Join(once, ", "), w.args.list
 	if len(once) < len(out) { // OFFSET 0 keeps PostgreSQL from writing what is below into what is above, and computing it as often
 		st.SQL = fmt.Sprintf(`SELECT %s FROM (%s OFFSET 0) AS "q"`, strings.Join(out, ", "), st.SQL)
 	}
@@ -96,6 +96,6 @@ func (w *private) rowTotals() *Statement {
 	if len(group) > 0 {
 		st.SQL += " GROUP BY " + strings.Join(group, ", ")
 	}
-	st.Args = w.args
+	st.Args = w.args.list
 	return st
 }

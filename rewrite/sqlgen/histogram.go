@@ -26,7 +26,7 @@ import (
 func (w *private) histogram(ut sqltype.Type) *Statement {
 	h := w.rows(ut)
 	parts := w.parts()
-	st := &Statement{Args: w.args}
+	st := &Statement{Args: w.args.list}
 	times, number := eachPart(parts)
 	from := fmt.Sprintf(` FROM (%s) AS "h"%s`, h, times)
 	var out, group []string

@@ -77,7 +77,7 @@ func (w *private) leaves(m sensitivity.Measure, kept Kept) *Statement {
 	if len(order) > 0 {
 		st.SQL += " ORDER BY " + strings.Join(order, ", ")
 	}
-	st.Args = w.args
+	st.Args = w.args.list
 	return st
 }
 

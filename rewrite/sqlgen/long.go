@@ -90,7 +90,7 @@ func (p *printer) chain(n *plan.Call, f *from, m mode) string {
 
 // computed tells whether a text is more than a column of a table or of a subquery, or a constant.
 func (p *printer) computed(x plan.Scalar, f *from) bool {
-	if p.exact || p.d.Facts().HoldsLongTexts || !x.Type().IsString() {
+	if p.form.exact || p.d.Facts().HoldsLongTexts || !x.Type().IsString() {
 		return false
 	}
 	switch n := x.(type) {
@@ -139,7 +139,7 @@ func (p *printer) arguments(xs []plan.Scalar, f *from) []string {
 // elements are an array's, each NULL where it is a text too long.
 func (p *printer) elements(n *plan.ArrayExpr, f *from, m mode) []string {
 	out := p.list(n.Elems, f, m)
-	if elem, ok := n.T.Elem(); p.exact || !ok || !elem.IsString() {
+	if elem, ok := n.T.Elem(); p.form.exact || !ok || !elem.IsString() {
 		return out
 	}
 	for i, x := range n.Elems {
@@ -147,7 +147,7 @@ func (p *printer) elements(n *plan.ArrayExpr, f *from, m mode) []string {
 			out[i] = p.short(out[i])
 		}
 	}
-	if p.elems += len(out); p.elems > mostElements {
+	if p.size.elems += len(out); p.size.elems > mostElements {
 		p.fail(tooMany("elements of arrays of texts", mostElements))
 	}
 	return out
@@ -160,7 +160,7 @@ func isLong(v sqltype.Value) bool {
 
 // checkLength refuses a call whose text the statement alone could make too long.
 func (p *printer) checkLength(n *plan.Call, text string) {
-	if p.exact || p.d.Facts().HoldsLongTexts {
+	if p.form.exact || p.d.Facts().HoldsLongTexts {
 		return
 	}
 	switch {

@@ -102,7 +102,7 @@ func (w *private) lost(b LostBounds) *Statement {
 		}
 	}
 	st.SQL = fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM %s AS "h" GROUP BY "h"."u") AS "w"`, strings.Join(out, ", "), strings.Join(units, ", "), h)
-	st.Args = w.args
+	st.Args = w.args.list
 	return st
 }
 

@@ -81,7 +81,7 @@ func (w *private) norms(ut sqltype.Type) *Statement {
 	}
 	times, number := eachPart(parts)
 	units := fmt.Sprintf(`(SELECT %s FROM %s GROUP BY "h"."u") AS "w"%s`, strings.Join(list, ", "), w.vectors(ut), times)
-	st := &Statement{Args: w.args}
+	st := &Statement{Args: w.args.list}
 	for _, role := range []Role{RolePart, RoleBucket, RoleCount} {
 		st.Columns = append(st.Columns, Column{Role: role, Type: sqltype.Int8})
 	}
@@ -112,7 +112,7 @@ func (w *private) cutTotals(clips []uint64) *Statement {
 	}
 	vectors := w.vectors(a.Query.Columns[a.Body.UnitCol].Type)
 	st.SQL = fmt.Sprintf(`SELECT %s FROM (SELECT %s FROM %s) AS "h" GROUP BY %s`, strings.Join(out, ", "), strings.Join(list, ", "), vectors, strings.Join(group, ", "))
-	st.Args = w.args
+	st.Args = w.args.list
 	return st
 }
 

@@ -54,7 +54,7 @@ func (w *private) pairs() *Statement {
 		put(RoleMeasure, i, sqltype.Int8, fmt.Sprintf("m%d", i+1), w.pairWeight(m, c))
 	}
 	st.SQL = "SELECT " + strings.Join(out, ", ") + w.f.clause() + " GROUP BY " + strings.Join(group, ", ")
-	st.Args = w.args
+	st.Args = w.args.list
 	return st
 }
 

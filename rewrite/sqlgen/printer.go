@@ -10,29 +10,49 @@ import (
 
 // printer writes one statement. Its first error stays.
 type printer struct {
-	d     dialect.Dialect
-	exact bool                // PostgreSQL's own forms, which may raise: over public tables only
-	noisy map[plan.ColID]bool // columns that an exact form may not raise for
+	d    dialect.Dialect
+	form form
 	analysed
 	facts
 
 	outer *from // of the query around the one that is printed
 	seed  int64 // of the hashes by which rows and groups are kept
 
-	args    []Arg
-	known   map[argKey]string // printed constants
+	args    arguments
 	aliases int
-	scans   int  // of tables
-	texts   int  // bytes of what is printed and not yet part of a longer text
-	made    int  // bytes of all that was printed
-	elems   int  // of arrays of texts
-	asList  bool // a list of DuckDB's may be read here
-
-	comparing bool // what is printed is compared, or asked about
-	gaps      []Gap
-	err       error
+	size    size
+	gaps    []Gap
+	err     error
 
 	subselect func(x *plan.Subquery, f *from) string // prints a query in an expression
+}
+
+// form is how expressions are printed at present.
+type form struct {
+	exact     bool                // by PostgreSQL's own forms, which may raise: over public tables only
+	noisy     map[plan.ColID]bool // columns that an exact form may not raise for
+	comparing bool                // what is printed is compared, or asked about
+	asList    bool                // a list of DuckDB's may be read here
+}
+
+// size is how much is printed.
+type size struct {
+	scans int // of tables
+	texts int // bytes of what is printed and not yet part of a longer text
+	made  int // bytes of all that was printed
+	elems int // of arrays of texts
+}
+
+// add counts a text and says whether that is too much, long before all of a statement is written.
+func (s *size) add(text string) bool {
+	s.texts, s.made = s.texts+len(text), s.made+len(text)
+	return len(text) > maxText || s.texts > mostHeld || s.made > mostMade
+}
+
+// arguments are a statement's parameters. Each constant is one of them, however often it is printed.
+type arguments struct {
+	list  []Arg
+	known map[argKey]string // as they are printed
 }
 
 // analysed is what the analysis says of a private statement.
@@ -70,10 +90,9 @@ const (
 	inRange
 )
 
-// held counts a text that is printed, and ends the printing of a statement that gets too long, long before all of it is written.
+// held counts a text that is printed, and ends the printing of a statement that gets too long.
 func (p *printer) held(text string) string {
-	p.texts, p.made = p.texts+len(text), p.made+len(text)
-	if len(text) > maxText || p.texts > mostHeld || p.made > mostMade {
+	if p.size.add(text) {
 		return p.fail(tooComplex())
 	}
 	return text
@@ -109,14 +128,14 @@ func (p *printer) argument(a Arg) string {
 	if a.Value != nil {
 		key.text = sqltype.FormatText(a.Value, a.Type)
 	}
-	if s, ok := p.known[key]; ok {
+	if s, ok := p.args.known[key]; ok {
 		return s
 	}
-	if len(p.args) >= maxArgs {
+	if len(p.args.list) >= maxArgs {
 		return p.fail(tooComplex())
 	}
-	p.args = append(p.args, a)
-	s := fmt.Sprintf("CAST($%d AS %s)", len(p.args), name)
-	p.known[key] = s
+	p.args.list = append(p.args.list, a)
+	s := fmt.Sprintf("CAST($%d AS %s)", len(p.args.list), name)
+	p.args.known[key] = s
 	return s
 }

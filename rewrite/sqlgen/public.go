@@ -37,7 +37,7 @@ func plainQuery(q *plan.Query, given [][][]sqltype.Value, noisy map[plan.ColID]b
 	if err != nil {
 		return nil, err
 	}
-	p.exact, p.given, p.noisy = true, given, noisy
+	p.form.exact, p.given, p.form.noisy = true, given, noisy
 	f, suffix := p.top(q.Root)
 	st := &Statement{}
 	var list []string
@@ -50,7 +50,7 @@ func plainQuery(q *plan.Query, given [][][]sqltype.Value, noisy map[plan.ColID]b
 	}
 	tail := suffix()
 	st.SQL = "SELECT " + strings.Join(list, ", ") + f.clause() + tail
-	st.Args = p.args
+	st.Args = p.args.list
 	return st, p.fits(st)
 }
 
@@ -113,6 +113,6 @@ func MostOften(r plan.Rel, by []plan.ColID, d dialect.Dialect) (*Statement, erro
 	if st.SQL = fmt.Sprintf(`SELECT %s(*) AS "n"%s`, p.fn("count"), f.clause()); len(by) > 0 {
 		st.SQL = fmt.Sprintf(`SELECT COALESCE((SELECT %s("g"."n") FROM (%s GROUP BY %s) AS "g"), 0) AS "n"`, p.fn("max"), st.SQL, strings.Join(alike, ", "))
 	}
-	st.Args = p.args
+	st.Args = p.args.list
 	return st, p.fits(st)
 }

@@ -123,7 +123,7 @@ func (p *printer) only(x *plan.Subquery) []pair {
 // plainEqual: the backend's own = of two values, without more. Where decimals have few digits, IN rounds them to a common scale, and = does not: they are as plain as in a private statement.
 func (p *printer) plainEqual(eq *plan.Call) bool {
 	spell := eq.Fn.TotalForm
-	if p.exact && p.d.Decimals() == nil {
+	if p.form.exact && p.d.Decimals() == nil {
 		spell = eq.Fn.RaisingForm
 	}
 	types := make([]sqltype.Type, len(eq.Args))

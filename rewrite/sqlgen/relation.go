@@ -13,7 +13,7 @@ func newPrinter(d dialect.Dialect) (*printer, error) {
 	if d == nil {
 		return nil, internalError("there is no dialect")
 	}
-	p := &printer{d: d, known: map[argKey]string{}}
+	p := &printer{d: d, args: arguments{known: map[argKey]string{}}}
 	p.subselect = p.queryText
 	return p, nil
 }
@@ -45,7 +45,7 @@ func (p *printer) node(r plan.Rel) *from {
 	case *plan.Join:
 		return p.join(n)
 	case *plan.Aggregate:
-		if !p.exact {
+		if !p.form.exact {
 			return p.ofUnit(n)
 		}
 		return p.aggregate(n)
@@ -58,7 +58,7 @@ func (p *printer) node(r plan.Rel) *from {
 	case *plan.Capped:
 		return p.capped(n)
 	case *plan.Window:
-		if !p.exact {
+		if !p.form.exact {
 			return p.unitWindow(n)
 		}
 		return p.window(n)
@@ -77,7 +77,7 @@ func (p *printer) scan(n *plan.Scan) *from {
 	if n.Rows != nil {
 		return p.rows(n)
 	}
-	p.scans++
+	p.size.scans++
 	alias, name := p.alias(), tableName(n.Table)
 	if !p.d.Facts().TablesFirst {
 		return projected(n, name, alias)

@@ -18,9 +18,9 @@ func (p *printer) scalar(x plan.Scalar, f *from, m mode) string {
 	if p.err != nil {
 		return "NULL"
 	}
-	before := p.texts
+	before := p.size.texts
 	text := p.scalarText(x, f, m)
-	p.texts = before // its parts are in the text
+	p.size.texts = before // its parts are in the text
 	return p.held(text)
 }
 
@@ -29,7 +29,7 @@ func (p *printer) scalarText(x plan.Scalar, f *from, m mode) string {
 	case *plan.Col:
 		return f.column(p, n.ID, m)
 	case *plan.Const:
-		if !p.exact && !p.comparing && p.noDecimal(n) {
+		if !p.form.exact && !p.form.comparing && p.noDecimal(n) {
 			return p.fail(p.tooManyDigits())
 		}
 		return p.constant(n.Value, n.T)
@@ -132,10 +132,10 @@ func (p *printer) alignScales(xs []plan.Scalar, out []string, f *from, compared 
 		most, known = max(most, s.N), known && s.Known
 	}
 	switch {
-	case !p.exact && slices.ContainsFunc(xs, p.noDecimal):
+	case !p.form.exact && slices.ContainsFunc(xs, p.noDecimal):
 		p.fail(p.tooManyDigits())
 	case alike:
-	case !known && differ > 1 && !(p.exact && compared):
+	case !known && differ > 1 && !(p.form.exact && compared):
 		p.fail(dialect.DifferentScales())
 	case known && most <= decimals.Digits():
 		for i := range out {
@@ -161,22 +161,22 @@ func (p *printer) call(n *plan.Call, f *from, m mode) string {
 		types[i] = a.Type()
 	}
 	p.multiplies(n, f)
-	if n.T.OID == sqltype.OIDNumeric && !p.exact && slices.ContainsFunc(n.Args, p.noDecimal) {
+	if n.T.OID == sqltype.OIDNumeric && !p.form.exact && slices.ContainsFunc(n.Args, p.noDecimal) {
 		return p.fail(p.tooManyDigits())
 	}
-	if was := p.comparing; n.T.OID == sqltype.OIDBool {
-		p.comparing = true
-		defer func() { p.comparing = was }()
+	if was := p.form.comparing; n.T.OID == sqltype.OIDBool {
+		p.form.comparing = true
+		defer func() { p.form.comparing = was }()
 	}
 	spell := n.Fn.TotalForm
-	if p.exact && !p.forgives(n) || m == inRange && p.isSafe(n) && (!p.d.Facts().HasTry || !n.Fn.Calls("error", p.d, n.Fn.RaisingForm, types, n.T)) { // TRY around error() takes none
+	if p.form.exact && !p.forgives(n) || m == inRange && p.isSafe(n) && (!p.d.Facts().HasTry || !n.Fn.Calls("error", p.d, n.Fn.RaisingForm, types, n.T)) { // TRY around error() takes none
 		spell = n.Fn.RaisingForm
 	} else {
 		p.leavesOut(n, types)
 	}
 	text := ""
 	switch {
-	case n.Fn.Name == "||" && !p.exact && (n.T.IsString() || n.T.OID == sqltype.OIDBytea):
+	case n.Fn.Name == "||" && !p.form.exact && (n.T.IsString() || n.T.OID == sqltype.OIDBytea):
 		text = p.chain(n, f, m)
 	case spell != nil:
 		args := make([]string, len(n.Args))
@@ -211,7 +211,7 @@ func (p *printer) forgives(n *plan.Call) bool {
 	case "/", "%", "mod", "div":
 		args = args[len(args)-1:]
 	}
-	return n.Fn.TotalForm != nil && slices.ContainsFunc(args, func(x plan.Scalar) bool { return plan.ReadsAny(x, p.noisy) })
+	return n.Fn.TotalForm != nil && slices.ContainsFunc(args, func(x plan.Scalar) bool { return plan.ReadsAny(x, p.form.noisy) })
 }
 
 // noForm tells which function has no form on the backend, of which types, and why.

@@ -28,7 +28,7 @@ func (p *printer) query(r plan.Rel, cols []plan.ColID) (string, *from) {
 
 // enter lets a subquery read f's columns, until it is left.
 func (p *printer) enter(x *plan.Subquery, f *from) (leave func(), ok bool) {
-	if !p.exact && !p.linked[x] {
+	if !p.form.exact && !p.linked[x] {
 		p.fail(internalError("a subquery that no analysis has linked to its row cannot be printed"))
 		return nil, false
 	}
@@ -71,7 +71,7 @@ func (p *printer) setOp(n *plan.SetOp) *from {
 	if n.All {
 		op += " ALL"
 	}
-	if !p.exact && op != "UNION ALL" {
+	if !p.form.exact && op != "UNION ALL" {
 		left, right = p.oneSpelling(left, lf, n.LeftCols), p.oneSpelling(right, rf, n.RightCols)
 	}
 	alias := p.alias()
@@ -108,7 +108,7 @@ func (p *printer) oneScale(lf, rf *from, left, right plan.ColID) {
 	l, _ := lf.typeOf(left)
 	r, _ := rf.typeOf(right)
 	_, _, declared := l.NumericMod()
-	if p.d.Decimals() != nil && !p.exact && l.OID == sqltype.OIDNumeric && (!declared || l != r) {
+	if p.d.Decimals() != nil && !p.form.exact && l.OID == sqltype.OIDNumeric && (!declared || l != r) {
 		p.fail(dialect.DifferentScales())
 	}
 }

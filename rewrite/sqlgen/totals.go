@@ -84,6 +84,6 @@ func (w *private) statement() *Statement {
 	if len(group) > 0 {
 		st.SQL += " GROUP BY " + strings.Join(group, ", ")
 	}
-	st.Args = w.args
+	st.Args = w.args.list
 	return st
 }

@@ -73,7 +73,7 @@ func (w *private) unitRows(features []Feature, most uint64) *Statement {
 	rows := fmt.Sprintf(`(SELECT %s AS "u", %s%s) AS "g"%s`, w.unit, strings.Join(list, ", "), w.f.clause(), keep)
 	rows = fmt.Sprintf(`(SELECT "g".*, %s() OVER (PARTITION BY "g"."u" ORDER BY %s) AS "rn" FROM %s) AS "g" WHERE "g"."rn" <= %d`, w.fn("row_number"), order, rows, most) // (4) numbered by the unit's own values
 	st.SQL = fmt.Sprintf(`SELECT %s() OVER (ORDER BY "g"."u") AS "n", %s FROM %s ORDER BY 1`, w.fn("dense_rank"), strings.Join(names, ", "), rows)                        // (5) equal units have one number
-	st.Args = w.args
+	st.Args = w.args.list
 	return st
 }
 
@@ -134,7 +134,7 @@ func (w *private) storedRows(features []Feature) *Statement {
 		st.Columns = append(st.Columns, column)
 	}
 	st.SQL = "SELECT " + strings.Join(list, ", ") + w.f.clause()
-	st.Args = w.args
+	st.Args = w.args.list
 	return st
 }
 

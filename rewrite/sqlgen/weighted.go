@@ -70,5 +70,5 @@ func (w *private) paired(j *sensitivity.Pairing, kind sensitivity.MeasureKind, a
 	if sides[0] == sides[1] { // (5) the same rows: each key meets itself alone
 		from, second = sides[0]+` AS "s1"`, `"s1"."n"`
 	}
-	return &Statement{SQL: fmt.Sprintf(`SELECT %s AS "m1" FROM %s`, w.wide("COALESCE("+w.fn("sum")+"("+adds(`"s1"."n"`, second)+"), 0)"), from), Args: w.args, Columns: []Column{{Role: RoleMeasure, Type: sqltype.Numeric}}}
+	return &Statement{SQL: fmt.Sprintf(`SELECT %s AS "m1" FROM %s`, w.wide("COALESCE("+w.fn("sum")+"("+adds(`"s1"."n"`, second)+"), 0)"), from), Args: w.args.list, Columns: []Column{{Role: RoleMeasure, Type: sqltype.Numeric}}}
 }
