@@ -24,8 +24,8 @@ func Bind(stmt *pgsyntax.Select, cat Catalog, opts BindOptions) (*Query, error) 
 }
 
 func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder) (*Query, error) {
-	b := &binder{cat: cat, opts: opts, find: find, ofKind: (*exprs).kind, columns: make([]ColumnInfo, 1), refs: map[*Col]ref{}, sizes: map[Scalar]int{}, errors: map[Scalar]askedError{}, places: map[Scalar]pgsyntax.Pos{},
-		collated: map[Scalar]pgsyntax.Pos{}, params: make([]param, 0, len(opts.ParamTypes))}
+	b := &binder{cat: cat, opts: opts, find: find, ofKind: (*exprs).kind, columns: make([]ColumnInfo, 1), errors: map[Scalar]askedError{}, exprSizes: exprSizes{of: map[Scalar]int{}},
+		written: written{map[*Col]ref{}, map[Scalar]pgsyntax.Pos{}, map[Scalar]pgsyntax.Pos{}}, params: make([]param, 0, len(opts.ParamTypes))}
 	for _, oid := range opts.ParamTypes {
 		if pgcat.TypeOf(oid) == nil { // an enum that a driver has read of a column, or of an answer of ours
 			b.enumOf(func(e sqltype.Enum) bool { return e.OID == oid || e.Array == oid && oid != 0 })
@@ -36,7 +36,7 @@ func bindWith(stmt *pgsyntax.Select, cat Catalog, opts BindOptions, find finder)
 	if err != nil {
 		return nil, err
 	}
-	q := &Query{Root: r.rel, Columns: b.columns, Zoned: b.zoned, Clock: b.clock, Short: b.shorts, Pos: int(stmt.Pos)}
+	q := &Query{Root: r.rel, Columns: b.columns, Zoned: b.found.zoned, Clock: b.found.clock, Short: b.found.shorts, Pos: int(stmt.Pos)}
 	counts := countsOf(r.rel)
 	for _, o := range r.outputs {
 		if b.records[o.col] != nil {

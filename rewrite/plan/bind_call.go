@@ -16,9 +16,9 @@ func (e *exprs) call(x *pgsyntax.FuncCall) (Scalar, error) {
 		if says, err := e.opts.Models.Predict(x); err != nil {
 			return nil, err
 		} else if says != nil {
-			e.modelled++
+			e.around.modelled++
 			v, err := e.expr(says)
-			if e.modelled--; err != nil {
+			if e.around.modelled--; err != nil {
 				return nil, e.notPredicted(x, err)
 			}
 			e.countOnce(v)

@@ -29,8 +29,8 @@ func (e *exprs) boolean(v Scalar, what string, pos pgsyntax.Pos) (Scalar, error)
 const maxRepeated = 1 << 17
 
 func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
-	if e.rebinding > 0 {
-		if e.repeated++; e.repeated > maxRepeated {
+	if e.around.rebinding > 0 {
+		if e.exprSizes.repeated++; e.exprSizes.repeated > maxRepeated {
 			return nil, sqlerr.New(sqlerr.TooComplex, "the WITH queries of a statement, each as often as it is read, have at most %d expressions", maxRepeated).At(int(x.Position())).
 				WithHint("Ask for less at a time. A WITH query is read again wherever it is named: name it once, with CASE or FILTER in place of joining it with itself.")
 		}
@@ -42,7 +42,7 @@ func (e *exprs) expr(x pgsyntax.Expr) (Scalar, error) {
 	if c, ok := v.(*Const); ok && c.pos > 0 { // a long list of literals needs no map of their places
 		return v, nil
 	}
-	e.places[v] = start(x)
+	e.written.places[v] = start(x)
 	return v, e.checkRepeats(v, x)
 }
 
@@ -51,10 +51,10 @@ const mostRepeats = 2000
 
 func (b *binder) checkRepeats(v Scalar, x pgsyntax.Expr) error {
 	n := b.sizeOf(v)
-	if b.modelled > 0 || n <= mostRepeats || n < 2*b.checked {
+	if b.around.modelled > 0 || n <= mostRepeats || n < 2*b.exprSizes.checked {
 		return nil
 	}
-	b.checked = n
+	b.exprSizes.checked = n
 	once := map[Scalar]bool{}
 	var count func(Scalar)
 	count = func(y Scalar) {
@@ -78,19 +78,19 @@ func (b *binder) sizeOf(x Scalar) int {
 	case *Const, *Col, *Param:
 		return 1
 	}
-	if n, ok := b.sizes[x]; ok {
+	if n, ok := b.exprSizes.of[x]; ok {
 		return n
 	}
 	n := 1
 	for _, y := range Children(x) {
 		n = min(n+b.sizeOf(y), 1<<40)
 	}
-	b.sizes[x] = n
+	b.exprSizes.of[x] = n
 	return n
 }
 
 // countOnce takes what a model or an interval writes for one operator: it has limits of its own.
-func (b *binder) countOnce(x Scalar) { b.sizes[x] = 1 }
+func (b *binder) countOnce(x Scalar) { b.exprSizes.of[x] = 1 }
 
 // start is where an expression starts; an infix operator's own position is the operator's.
 func start(x pgsyntax.Expr) pgsyntax.Pos {
@@ -114,12 +114,12 @@ func (b *binder) named(c scopeCol, pos pgsyntax.Pos) Scalar {
 	if c.expr != nil {
 		return Substitute(c.expr, func(inner *Col) Scalar {
 			out := &Col{ID: inner.ID, T: inner.T}
-			b.refs[out] = ref{qualified(c), pos}
+			b.written.refs[out] = ref{qualified(c), pos}
 			return out
 		})
 	}
 	out := b.col(c.id)
-	b.refs[out] = ref{qualified(c), pos}
+	b.written.refs[out] = ref{qualified(c), pos}
 	return out
 }
 

@@ -81,9 +81,9 @@ func (b *binder) tableName(t *pgsyntax.TableName) (Rel, *scope, error) {
 	if t.Catalog != "" && t.Catalog != b.database() {
 		return nil, nil, crossDatabase(strconv.Quote(t.Catalog+"."+t.Schema+"."+t.Name), t.Pos)
 	}
-	for i := len(b.ctes) - 1; i >= 0 && t.Schema == ""; i-- {
-		if b.ctes[i].name == t.Name {
-			return b.cteScan(b.ctes[i], t)
+	for i := len(b.around.ctes) - 1; i >= 0 && t.Schema == ""; i-- {
+		if b.around.ctes[i].name == t.Name {
+			return b.cteScan(b.around.ctes[i], t)
 		}
 	}
 	table, ok := b.cat.Table(t.Schema, t.Name)

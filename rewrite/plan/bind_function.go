@@ -85,7 +85,7 @@ func (b *binder) function(x *pgsyntax.FuncCall, args []Scalar, names []string, v
 		}
 		call.T.Typmod = fn.Typmod(ts)
 	}
-	if len(b.collated) > 0 {
+	if len(b.written.collated) > 0 {
 		if err := b.collatedArgs(args); err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func (b *binder) session(name string, args int) (Scalar, bool) {
 	if !ok || args > 0 {
 		return nil, false
 	}
-	b.clock = b.clock || name == Now
+	b.found.clock = b.found.clock || name == Now
 	return &Const{Value: v.Value, T: v.Type}, true
 }
 

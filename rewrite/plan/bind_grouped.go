@@ -80,13 +80,13 @@ func (q *selecting) lifted(x Scalar) (Scalar, error) {
 		if q.isGrouped(c.ID) { // perhaps under another name of its type
 			return x, nil
 		}
-		r := q.refs[c]
+		r := q.written.refs[c]
 		return nil, sqlerr.New(sqlerr.Grouping, "column %q must appear in the GROUP BY clause or be used in an aggregate function", r.name).At(int(r.pos))
 	}
 	if s, ok := x.(*Subquery); ok {
 		for _, c := range s.Free() {
 			if !q.isGrouped(c.ID) {
-				r := q.refs[c]
+				r := q.written.refs[c]
 				return nil, sqlerr.New(sqlerr.Grouping, "subquery uses ungrouped column %q from outer query", r.name).At(int(r.pos))
 			}
 		}

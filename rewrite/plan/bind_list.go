@@ -170,7 +170,7 @@ func (e *exprs) again(x Scalar, untyped bool) Scalar {
 	}
 	out := &Param{N: p.N, T: sqltype.Unknown}
 	e.params[p.N-1].uses = append(e.params[p.N-1].uses, out)
-	e.places[out] = e.places[p]
+	e.written.places[out] = e.written.places[p]
 	return out
 }
 

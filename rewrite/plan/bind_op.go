@@ -106,7 +106,7 @@ func (e *exprs) binary(x *pgsyntax.Binary) (Scalar, error) {
 		}
 		r = folded(r)
 	}
-	e.places[r] = start(x.Right)
+	e.written.places[r] = start(x.Right)
 	return e.operator(op, []Scalar{l, r}, x.Pos)
 }
 

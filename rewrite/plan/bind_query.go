@@ -14,8 +14,8 @@ import (
 // query binds a SELECT, VALUES or set operation. outer is what names may mean beside it; of a leaf (a side of a set operation)
 // untyped literals keep no type.
 func (b *binder) query(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, error) {
-	known := len(b.ctes)
-	defer func() { b.ctes = b.ctes[:known] }()
+	known := len(b.around.ctes)
+	defer func() { b.around.ctes = b.around.ctes[:known] }()
 	for i := range s.With {
 		if err := b.with(s, i, known, outer); err != nil {
 			return nil, err
@@ -32,7 +32,7 @@ func (b *binder) query(s *pgsyntax.Select, outer *scope, leaf bool) (*bound, err
 
 func (b *binder) with(s *pgsyntax.Select, i, known int, outer *scope) error {
 	w := &s.With[i]
-	for _, c := range b.ctes[known:] {
+	for _, c := range b.around.ctes[known:] {
 		if c.name == w.Name {
 			return sqlerr.New(sqlerr.DuplicateAlias, "WITH query name %q specified more than once", w.Name).At(int(w.Pos))
 		}
@@ -47,8 +47,8 @@ func (b *binder) with(s *pgsyntax.Select, i, known int, outer *scope) error {
 	if err != nil {
 		return err
 	}
-	c := &cte{name: w.Name, outputs: r.outputs, rel: r.rel, query: w, before: slices.Clone(b.ctes), outer: outer}
-	b.ctes = append(b.ctes, c)
+	c := &cte{name: w.Name, outputs: r.outputs, rel: r.rel, query: w, before: slices.Clone(b.around.ctes), outer: outer}
+	b.around.ctes = append(b.around.ctes, c)
 	return c.rename(w)
 }
 
@@ -63,12 +63,12 @@ func (c *cte) read(b *binder) (Rel, []namedOutput, error) {
 		c.rel = nil
 		return rel, c.outputs, nil
 	}
-	ctes := b.ctes
-	b.ctes = c.before
-	b.rebinding++
+	ctes := b.around.ctes
+	b.around.ctes = c.before
+	b.around.rebinding++
 	r, err := b.query(c.query.Query, c.outer, false)
-	b.rebinding--
-	b.ctes = ctes
+	b.around.rebinding--
+	b.around.ctes = ctes
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,7 +89,7 @@ func (c *cte) rename(w *pgsyntax.CTE) error {
 
 // recursive binds the first term, which gives the columns, and then the term that may name the query itself.
 func (b *binder) recursive(w *pgsyntax.CTE, outer *scope) error {
-	known := len(b.ctes)
+	known := len(b.around.ctes)
 	for i := range w.Query.With {
 		if err := b.with(w.Query, i, known, outer); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (b *binder) recursive(w *pgsyntax.CTE, outer *scope) error {
 	if err := c.rename(w); err != nil {
 		return err
 	}
-	b.ctes = append(b.ctes, c)
+	b.around.ctes = append(b.around.ctes, c)
 	right, err := b.query(w.Query.Right, outer, true)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (b *binder) recursive(w *pgsyntax.CTE, outer *scope) error {
 				WithHint("Cast the output of the non-recursive term to the correct type.")
 		}
 	}
-	b.ctes = append(b.ctes[:known], c)
+	b.around.ctes = append(b.around.ctes[:known], c)
 	if b.find.meta == nil {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (b *binder) setOp(s *pgsyntax.Select, outer *scope) (*bound, error) {
 	sides := []*side{{bound: l}, {bound: r}}
 	for i := range l.outputs {
 		x, y := Scalar(b.col(l.outputs[i].col)), Scalar(b.col(r.outputs[i].col))
-		b.places[x], b.places[y] = l.place(i, s.Left), r.place(i, s.Right)
+		b.written.places[x], b.written.places[y] = l.place(i, s.Left), r.place(i, s.Right)
 		t, err := b.common([]Scalar{x, y}, string(s.Op), s.Pos)
 		if err != nil {
 			return nil, err
@@ -213,7 +213,7 @@ func (b *binder) setOp(s *pgsyntax.Select, outer *scope) (*bound, error) {
 		id := b.newCol(ColumnInfo{Name: l.outputs[i].name, Type: t})
 		if !s.All {
 			key := b.col(id)
-			b.places[key] = b.places[x]
+			b.written.places[key] = b.written.places[x]
 			if err := b.comparable(key, false, s.Pos); err != nil {
 				return nil, err
 			}
@@ -358,14 +358,14 @@ func (b *binder) view(table *Table, t *pgsyntax.TableName, schema, alias string)
 	if query == nil || err != nil {
 		return nil, nil, err
 	}
-	if b.views++; b.views > maxViews {
+	if b.around.views++; b.around.views > maxViews {
 		return nil, nil, sqlerr.New(sqlerr.TooComplex, "views are nested more than %d deep", maxViews).At(int(t.Pos))
 	}
-	defer func() { b.views-- }()
-	ctes, refusals := b.ctes, len(b.refusals)
-	b.ctes = nil
+	defer func() { b.around.views-- }()
+	ctes, refusals := b.around.ctes, len(b.refusals)
+	b.around.ctes = nil
 	r, err := b.query(query, nil, false)
-	b.ctes = ctes
+	b.around.ctes = ctes
 	if err == nil && len(b.refusals) > refusals {
 		err = b.refusals[refusals]
 	}

@@ -58,7 +58,7 @@ func NoScores(args []pgsyntax.Expr) (err error) {
 
 // notPredicted is the error of a prediction whose expression has one: an argument's own, or that the arguments have other types than the features. Positions in the expression are none of the statement's.
 func (e *exprs) notPredicted(x *pgsyntax.FuncCall, err error) error {
-	if e.modelled > 0 { // it is within another one's expression, which tells it
+	if e.around.modelled > 0 { // it is within another one's expression, which tells it
 		return err
 	}
 	var types []string

@@ -193,7 +193,7 @@ func (q *selecting) assemble(having Scalar) (*bound, error) {
 		text := scalarText(x)
 		id, ok := texts[text]
 		if !ok || x.Type().OID == sqltype.OIDUnknown {
-			_, collated := q.collated[x]
+			_, collated := q.written.collated[x]
 			if c, isCol := x.(*Col); isCol && c.T == q.columns[c.ID].Type && !collated && !q.isOuter(c.ID) {
 				id = c.ID
 			} else {

@@ -123,7 +123,7 @@ func (e *exprs) arrayExpr(x *pgsyntax.Array, t sqltype.Type) (*ArrayExpr, error)
 		if sub, ok := a.(*pgsyntax.Array); ok {
 			out.Nested = true
 			v, err = e.arrayExpr(sub, t)
-			e.places[v] = sub.Pos
+			e.written.places[v] = sub.Pos
 		} else if v, err = e.expr(a); err == nil && !out.Nested && e.elem(v.Type().OID) != 0 {
 			out.Nested = true
 		}
@@ -316,7 +316,7 @@ func (e *exprs) collate(x *pgsyntax.Collate) (Scalar, error) {
 		out = e.retyped(v, v.Type())
 	}
 	if name != "default" {
-		e.collated[out] = x.Pos
+		e.written.collated[out] = x.Pos
 	}
 	return out, nil
 }

@@ -52,25 +52,45 @@ type binder struct {
 	find      finder
 	columns   []ColumnInfo
 	params    []param
-	refs      map[*Col]ref // where a column was named, for grouping errors
-	places    map[Scalar]pgsyntax.Pos
-	collated  map[Scalar]pgsyntax.Pos // under a COLLATE other than "default"
-	ctes      []*cte                  // in force, the innermost last
-	tables    int                     // in FROM so far
-	rebinding int                     // WITH queries around that are bound once more
-	repeated  int                     // expressions of those so far
-	sizes     map[Scalar]int          // of expressions, each operand as often as it is read
-	errors    map[Scalar]askedError   // dp_error, dp_low and dp_high of expressions
-	checked   int                     // the largest size that was checked for repeats
-	modelled  int                     // calls of models, of which one is written out
-	clock     bool                    // a constant of the clock was taken
-	zoned     bool                    // a row was taken for the session's time zone
-	shorts    []ShortText
+	written   written
+	around    around
+	tables    int // in FROM so far
+	exprSizes exprSizes
+	errors    map[Scalar]askedError // dp_error, dp_low and dp_high of expressions
+	found     found
 	refusals  []*sqlerr.Error
 	records   map[ColID][]ColID // the columns of what stands for rows of several
-	views     int               // of the catalogs, around what is bound
 
 	ofKind func(*exprs, pgsyntax.Expr) (Scalar, error) // binds an expression by its kind: clauses know none
+}
+
+// written is where in the text expressions come from, for errors.
+type written struct {
+	refs     map[*Col]ref // where a column was named, for grouping errors
+	places   map[Scalar]pgsyntax.Pos
+	collated map[Scalar]pgsyntax.Pos // under a COLLATE other than "default"
+}
+
+// around is what stands around the part of the statement that is bound.
+type around struct {
+	ctes      []*cte // in force, the innermost last
+	rebinding int    // WITH queries that are bound once more
+	views     int    // of the catalogs
+	modelled  int    // calls of models, of which one is written out
+}
+
+// exprSizes are how large expressions are.
+type exprSizes struct {
+	of       map[Scalar]int // each operand as often as it is read
+	checked  int            // the largest size that was checked for repeats
+	repeated int            // expressions of WITH queries that are bound once more, so far
+}
+
+// found is what the query says of the whole statement.
+type found struct {
+	clock  bool // a constant of the clock was taken
+	zoned  bool // a row was taken for the session's time zone
+	shorts []ShortText
 }
 
 // scope is what names mean in a SELECT's expressions: the columns of FROM, in the order of *.
@@ -171,7 +191,7 @@ func (b *binder) place(x Scalar, other pgsyntax.Pos) pgsyntax.Pos {
 	if c, ok := x.(*Const); ok && c.pos > 0 {
 		return c.pos - 1
 	}
-	if p, ok := b.places[x]; ok {
+	if p, ok := b.written.places[x]; ok {
 		return p
 	}
 	return other

@@ -406,11 +406,11 @@ func sameForm(from, to sqltype.OID) bool {
 // retyped is x under another type of the same form.
 func (b *binder) retyped(x Scalar, t sqltype.Type) Scalar {
 	out := b.renamed(x, t)
-	if pos, ok := b.places[x]; ok {
-		b.places[out] = pos
+	if pos, ok := b.written.places[x]; ok {
+		b.written.places[out] = pos
 	}
-	if pos, ok := b.collated[x]; ok {
-		b.collated[out] = pos
+	if pos, ok := b.written.collated[x]; ok {
+		b.written.collated[out] = pos
 	}
 	return out
 }
@@ -419,7 +419,7 @@ func (b *binder) renamed(x Scalar, t sqltype.Type) Scalar {
 	switch x := x.(type) {
 	case *Col:
 		c := &Col{ID: x.ID, T: t}
-		b.refs[c] = b.refs[x]
+		b.written.refs[c] = b.written.refs[x]
 		return c
 	case *Const:
 		return &Const{Value: x.Value, T: t, pos: x.pos}
@@ -472,11 +472,11 @@ func (b *binder) comparable(x Scalar, order bool, pos pgsyntax.Pos) error {
 
 // collatedArgs refuses a function of a text with COLLATE "C" in it: lower('É' COLLATE "C") is not lower('É').
 func (b *binder) collatedArgs(args []Scalar) error {
-	if len(b.collated) == 0 {
+	if len(b.written.collated) == 0 {
 		return nil
 	}
 	for _, a := range args {
-		if pos, ok := b.collated[a]; ok && !b.find.free() {
+		if pos, ok := b.written.collated[a]; ok && !b.find.free() {
 			return unsupported(pos, "COLLATE in the argument of a function is")
 		}
 		if err := b.collatedArgs(Children(a)); err != nil {

@@ -94,7 +94,7 @@ func (b *binder) special(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) (*func
 	if b.find.meta != nil && !constants(fn, args) {
 		return late(fn, b.opts.Values.Zone.String()), nil
 	}
-	b.zoned = b.zoned || fn.Zoned
+	b.found.zoned = b.found.zoned || fn.Zoned
 	c := funcs.Constants{Zone: b.opts.Values.Zone.String()}
 	for _, i := range fn.Const {
 		x, ok := args[i].(*Const)
@@ -134,7 +134,7 @@ func (b *binder) short(fn *funcs.Func, args []Scalar, pos pgsyntax.Pos) error {
 				return err
 			}
 		} else if !hasCols(args[i]) {
-			b.shorts = append(b.shorts, ShortText{X: args[i], Pos: int(at)})
+			b.found.shorts = append(b.found.shorts, ShortText{X: args[i], Pos: int(at)})
 		}
 	}
 	return nil
