@@ -92,7 +92,7 @@ func checked(t *testing.T, dir string, names []string, exports map[string]string
 // check gives types to what was parsed.
 func (p *pkg) check(t *testing.T, dir string, exports map[string]string) {
 	t.Helper()
-	p.info = &types.Info{Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	p.info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
 	conf := types.Config{Importer: importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	var err error
 	if p.types, err = conf.Check(module+dir, p.fset, p.syntax, p.info); err != nil {
