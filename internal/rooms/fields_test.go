@@ -33,12 +33,11 @@ var largeStructs = map[string]struct {
 	"budget/ledger.SQLite":              {26, "a book and its file, put together; each has few fields of its own"},
 	"internal/base/sqltype.dateDecoder": {18, "7 fields, and how a date and a zone are written: a text is read into all of them in one pass, as in PostgreSQL"},
 	"internal/engine/flow.Graph":        {18, "3 fields, and a net of arrays that several graphs share"},
-	"internal/engine/model.Training":    {21, "14 fields, its charge and how it is shown"},
 	"mlext.Training":                    {18, "a training as it is planned: its methods fill it in once"},
 	"rewrite/plan.exprs":                {22, "6 fields, and the binder of the whole statement"},
 	"rewrite/plan.selecting":            {37, "13 fields, the binder of the whole statement, and two parts: aggregation and windowing"},
 	"rewrite/sqlgen.private":            {23, "7 fields, and the printer of the whole statement"},
-	"sensitivity.Measure":               {38, "what an analysis says of one measure; three methods set its bounds once they are chosen"},
+	"sensitivity.Measure":               {38, "what an analysis says of one measure; two methods set its bounds once they are chosen"},
 }
 
 // TestFieldsOfChangingStructs: a struct whose methods change it has few fields, so that one can say what holds between them.

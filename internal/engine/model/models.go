@@ -27,7 +27,7 @@ func PrepareModel(ctx context.Context, s *session.Session, n pgsyntax.Node, stat
 			return nil, err
 		}
 		if statement != nil {
-			t.together, t.verbose = explain.IsOn(statement, "together"), explain.IsOn(statement, "verbose")
+			t.shown.together, t.shown.verbose = explain.IsOn(statement, "together"), explain.IsOn(statement, "verbose")
 		}
 		return t, nil
 	case *pgsyntax.Evaluate:

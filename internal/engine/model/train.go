@@ -37,7 +37,7 @@ type Training struct {
 	values  sqltype.Settings
 
 	literals sqltype.Settings // by which its literals are read
-	trainingCharge
+	charge   trainingCharge
 	Plan     *mlext.Training
 	Analysis *sensitivity.Analysis
 	Features []sqlgen.Feature
@@ -46,7 +46,7 @@ type Training struct {
 	sources  []mlext.Source
 	key      ledger.Hash
 	replan   func(*mlext.Spec) (*mlext.Training, error) // the same training under other options
-	shownAs
+	shown    shownAs
 }
 
 // trainingCharge is what a training is charged.
@@ -73,7 +73,7 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, li
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, literals: literals, shownAs: shownAs{explain: explain}}
+	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, literals: literals, shown: shownAs{explain: explain}}
 	if spec.Split > 0 {
 		t.Split = sensitivity.Split{Salt: rand.Text(), Fraction: spec.Split}
 	}
@@ -102,7 +102,7 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, li
 	plan := func(ctx context.Context, spec *mlext.Spec) (*mlext.Training, error) {
 		return Calibrated(ctx, s, spec, features, target, rows, t.Analysis.Unit)
 	}
-	t.filter = s.Filter
+	t.charge.filter = s.Filter
 	if spec.Price > 0 {
 		err = t.planForPrice(ctx, spec, plan)
 	} else if t.Plan, err = plan(ctx, spec); err == nil {
@@ -119,11 +119,11 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, li
 
 // prepareAgain makes it what its statement means now.
 func (t *Training) prepareAgain(ctx context.Context) error {
-	again, err := prepareTrain(ctx, t.Session, t.Node, t.literals, t.explain)
+	again, err := prepareTrain(ctx, t.Session, t.Node, t.literals, t.shown.explain)
 	if err != nil {
 		return t.Session.Planned(ctx, err)
 	}
-	again.together, again.verbose = t.together, t.verbose
+	again.shown.together, again.shown.verbose = t.shown.together, t.shown.verbose
 	*t = *again
 	return nil
 }
@@ -194,7 +194,7 @@ func (t *Training) card() [][]sqltype.Value {
 		rows = append(rows, []sqltype.Value{"split", fmt.Sprintf("%s of the units, by a hash keyed at its training; EVALUATE takes the others", server.Number(p.Spec.Split))})
 	}
 	rows = append(rows, []sqltype.Value{"query", pgsyntax.Print(t.Node.Query)})
-	return append(rows, []sqltype.Value{"missing", missing}, []sqltype.Value{"charge", t.charged(t.loss)}, []sqltype.Value{"policy", s8(t.world.Catalogs.Epoch())})
+	return append(rows, []sqltype.Value{"missing", missing}, []sqltype.Value{"charge", t.charged(t.charge.loss)}, []sqltype.Value{"policy", s8(t.world.Catalogs.Epoch())})
 }
 
 func s8(s string) string { return s[:min(len(s), 12)] }
@@ -202,7 +202,7 @@ func s8(s string) string { return s[:min(len(s), 12)] }
 // Run implements session.Kind: it trains, or for EXPLAIN says what training would take.
 func (t *Training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, error) {
 	s := t.Session
-	if err := s.Engine.Settle(ctx); err != nil && !t.explain {
+	if err := s.Engine.Settle(ctx); err != nil && !t.shown.explain {
 		return nil, s.Uncharged(ctx, err)
 	}
 	if err := s.Refresh(); err != nil {
@@ -211,7 +211,7 @@ func (t *Training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 	var ans *answer.Answer
 	var event *server.AuditEvent
 	err := s.WithOrderRetries(func(bool) error {
-		if s.World != t.world || s.Now != t.under || s.Values != t.values || *s.Filter != *t.filter { // a SET, a reload or another window came between Parse and Execute
+		if s.World != t.world || s.Now != t.under || s.Values != t.values || *s.Filter != *t.charge.filter { // a SET, a reload or another window came between Parse and Execute
 			if err := t.prepareAgain(ctx); err != nil {
 				return err
 			}
@@ -222,15 +222,15 @@ func (t *Training) Run(ctx context.Context, _ []sqltype.Value) (*answer.Answer, 
 				return err
 			}
 		}
-		if t.explain {
+		if t.shown.explain {
 			rows, err := t.explained(ctx)
-			if !t.verbose {
+			if !t.shown.verbose {
 				rows = brief(rows)
 			}
 			ans = answer.Properties(rows, s.Intervals)
 			return err
 		}
-		event = &server.AuditEvent{Analyst: s.Analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.Plan.Spec.Model, t.Plan.Method, reuse.Canonical(t.Analysis)), Order: t.filter.Order, Outcome: server.Answered}
+		event = &server.AuditEvent{Analyst: s.Analyst.Name, Statement: t.key, Plan: fmt.Sprintf("train %s by %s\n%s", t.Plan.Spec.Model, t.Plan.Method, reuse.Canonical(t.Analysis)), Order: t.charge.filter.Order, Outcome: server.Answered}
 		var err error
 		ans, err = t.runOnce(ctx, event)
 		return err
@@ -308,7 +308,7 @@ func (t *Training) train(ctx context.Context, event *server.AuditEvent) error {
 	case err != nil:
 		return t.denied(ctx, err)
 	}
-	event.Reservation, event.Price, event.Loss = ids[0], t.paid(), t.loss
+	event.Reservation, event.Price, event.Loss = ids[0], t.paid(), t.charge.loss
 	s.ObserveCharge(*event)
 	open := []*session.OpenCharge{{ID: ids[0]}}
 	s.Progress.At("reading private rows")
@@ -372,11 +372,11 @@ func (t *Training) notice() string {
 		return ""
 	}
 	text := fmt.Sprintf("spent: price %s, for a training of epsilon %s and delta %s", server.Number(t.paid()), server.Number(t.Plan.Epsilon), server.Number(t.Plan.Delta))
-	if b, err := s.Engine.Ledger.Balance(s.Payer()); err == nil && b.Filter.Order == t.filter.Order {
-		text += fmt.Sprintf("; left: %s trainings at this charge; %s", server.Statements(b.StatementsLeft(t.loss)), session.UsedNote(b))
+	if b, err := s.Engine.Ledger.Balance(s.Payer()); err == nil && b.Filter.Order == t.charge.filter.Order {
+		text += fmt.Sprintf("; left: %s trainings at this charge; %s", server.Statements(b.StatementsLeft(t.charge.loss)), session.UsedNote(b))
 	}
 	if s.Now.Notices == "full" {
-		text += "\ncharge: " + t.charged(t.loss)
+		text += "\ncharge: " + t.charged(t.charge.loss)
 	}
 	return text
 }

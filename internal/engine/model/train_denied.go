@@ -27,7 +27,7 @@ func (t *Training) denied(ctx context.Context, err error) error {
 // deniedHint names options with which the training would be admitted by the balance that refused it. Each was priced as the training itself is.
 func (t *Training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 	fits := func(epsilon, delta float64) bool {
-		loss, err := t.filter.Loss(dp.Training{Method: t.Plan.Method, Epsilon: epsilon, Delta: delta})
+		loss, err := t.charge.filter.Loss(dp.Training{Method: t.Plan.Method, Epsilon: epsilon, Delta: delta})
 		return err == nil && d.Balance.CanAdmit(loss)
 	}
 	instead, epsilon := "", ""
@@ -62,7 +62,7 @@ func (t *Training) deniedHint(ctx context.Context, d *ledger.Denied) string {
 	if t.Plan.Composed != nil {
 		if !t.under.Mechanism.AllowsL2Scale() {
 			other := *t
-			if other.under.Mechanism = price.Auto; other.priceBy(d.Balance) == nil && d.Balance.CanAdmit(other.loss) {
+			if other.under.Mechanism = price.Auto; other.priceBy(d.Balance) == nil && d.Balance.CanAdmit(other.charge.loss) {
 				return "SET dpsql.mechanism = auto passes now."
 			}
 		}
@@ -92,5 +92,5 @@ func (t *Training) passes(ctx context.Context, b ledger.Balance, change func(*ml
 	if err != nil {
 		return false
 	}
-	return other.priceBy(b) == nil && b.CanAdmit(other.loss)
+	return other.priceBy(b) == nil && b.CanAdmit(other.charge.loss)
 }

@@ -23,13 +23,13 @@ func IsWithin(l dp.Loss, most budget.Limit, order float64) bool {
 // costsMore reports that the training would be charged more than its price: the balance has changed, and with it the way of charging.
 func (t *Training) costsMore() bool {
 	p := t.Plan.Spec.Price
-	return p > 0 && !IsWithin(t.loss, t.filter.Limit(p), t.filter.Order)
+	return p > 0 && !IsWithin(t.charge.loss, t.charge.filter.Limit(p), t.charge.filter.Order)
 }
 
 // planForPrice finds the largest epsilon that the price of its options pays for, by the way of charging that price prefers: as one (epsilon, delta) event, which its formula tells, or by the Renyi loss of what it runs, which
 // takes a few calibrations.
 func (t *Training) planForPrice(ctx context.Context, spec *mlext.Spec, plan func(context.Context, *mlext.Spec) (*mlext.Training, error)) error {
-	most := t.filter.Limit(spec.Price)
+	most := t.charge.filter.Limit(spec.Price)
 	try := func(epsilon float64) (err error) {
 		with := spec.Calibrated()
 		with.Epsilon = epsilon
@@ -41,7 +41,7 @@ func (t *Training) planForPrice(ctx context.Context, spec *mlext.Spec, plan func
 	low, high := 0.0, spec.Price // as one event
 	for range 60 {
 		mid := (low + high) / 2
-		if loss, err := t.filter.Loss(dp.Training{Method: "any", Epsilon: mid, Delta: spec.Delta}); err == nil && IsWithin(loss, most, t.filter.Order) {
+		if loss, err := t.charge.filter.Loss(dp.Training{Method: "any", Epsilon: mid, Delta: spec.Delta}); err == nil && IsWithin(loss, most, t.charge.filter.Order) {
 			low = mid
 		} else {
 			high = mid
@@ -50,10 +50,10 @@ func (t *Training) planForPrice(ctx context.Context, spec *mlext.Spec, plan func
 	if err := try(low); err != nil {
 		return err
 	}
-	if _, composed := t.event.(dp.Composed); !composed {
+	if _, composed := t.charge.event.(dp.Composed); !composed {
 		return nil
 	}
-	best, gap := 0.0, math.Log(most.Renyi/t.loss.Renyi) // of the Renyi loss to what may be, on a scale on which it grows about twice as fast as epsilon
+	best, gap := 0.0, math.Log(most.Renyi/t.charge.loss.Renyi) // of the Renyi loss to what may be, on a scale on which it grows about twice as fast as epsilon
 	if gap >= 0 {
 		best = low
 	}
@@ -66,7 +66,7 @@ func (t *Training) planForPrice(ctx context.Context, spec *mlext.Spec, plan func
 		if t.Plan.Composed == nil {
 			break
 		}
-		parts, err := t.filter.Loss(*t.Plan.Composed)
+		parts, err := t.charge.filter.Loss(*t.Plan.Composed)
 		if err != nil {
 			break
 		}

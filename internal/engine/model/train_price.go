@@ -53,30 +53,30 @@ func MayTrainAt(s *session.Session, price float64) error {
 func (t *Training) chooseCharge(balance ledger.Balance) error {
 	whole := dp.Training{Method: t.Plan.Method, Epsilon: t.Plan.Epsilon, Delta: t.Plan.Delta}
 	var err error
-	if t.loss, err = t.filter.Loss(whole); err != nil {
+	if t.charge.loss, err = t.charge.filter.Loss(whole); err != nil {
 		return sqlerr.New(sqlerr.InvalidParam, "the training cannot be priced").WithCause(err)
 	}
-	t.event, t.otherwise = whole, ""
-	if t.Plan.Composed == nil || t.filter.Order == 0 {
+	t.charge.event, t.charge.otherwise = whole, ""
+	if t.Plan.Composed == nil || t.charge.filter.Order == 0 {
 		return nil
 	}
-	if parts, err := t.filter.Loss(*t.Plan.Composed); err == nil { // else there is none at this order
+	if parts, err := t.charge.filter.Loss(*t.Plan.Composed); err == nil { // else there is none at this order
 		_, ended := balance.PureEnded()
-		prefers := t.under.Mechanism.AllowsL2Scale() && t.filter.PrefersRenyi()
-		fits, otherFits := balance.CanAdmit(parts), balance.CanAdmit(t.loss)
-		smaller := parts.Renyi < t.loss.Renyi && (fits || !otherFits)
+		prefers := t.under.Mechanism.AllowsL2Scale() && t.charge.filter.PrefersRenyi()
+		fits, otherFits := balance.CanAdmit(parts), balance.CanAdmit(t.charge.loss)
+		smaller := parts.Renyi < t.charge.loss.Renyi && (fits || !otherFits)
 		switch {
-		case (smaller || fits && !otherFits) && (ended || prefers) && balance.Filter.Order == t.filter.Order:
-			t.otherwise = t.charged(t.loss)
-			t.event, t.loss = *t.Plan.Composed, parts
+		case (smaller || fits && !otherFits) && (ended || prefers) && balance.Filter.Order == t.charge.filter.Order:
+			t.charge.otherwise = t.charged(t.charge.loss)
+			t.charge.event, t.charge.loss = *t.Plan.Composed, parts
 		default:
-			t.otherwise = t.charged(parts)
+			t.charge.otherwise = t.charged(parts)
 		}
 	}
 	return nil
 }
 
-func (t *Training) charged(l dp.Loss) string { return Charged(l, t.filter.Order) }
+func (t *Training) charged(l dp.Loss) string { return Charged(l, t.charge.filter.Order) }
 
 // Charged is a loss in words.
 func Charged(l dp.Loss, order float64) string {
@@ -95,7 +95,7 @@ func (t *Training) paid() float64 {
 	if p := t.Plan.Spec.Price; p > 0 {
 		return p
 	}
-	return PriceOf(t.loss, t.filter, 2*t.Plan.Epsilon)
+	return PriceOf(t.charge.loss, t.charge.filter, 2*t.Plan.Epsilon)
 }
 
 // PriceOf is the least price that pays for a loss; about is where the search begins.
@@ -116,7 +116,7 @@ func PriceOf(loss dp.Loss, f *budget.Filter, about float64) float64 {
 
 // Reservation is the charge.
 func (t *Training) Reservation() ledger.Reservation {
-	return ledger.Reservation{Payer: t.Session.Payer(), Statement: t.key, Text: pgsyntax.Print(t.Node), Price: t.paid(), Events: ledger.Events{t.event}, Loss: t.loss, Filter: t.filter}
+	return ledger.Reservation{Payer: t.Session.Payer(), Statement: t.key, Text: pgsyntax.Print(t.Node), Price: t.paid(), Events: ledger.Events{t.charge.event}, Loss: t.charge.loss, Filter: t.charge.filter}
 }
 
 // explained is the card with the other way of charging, how many such trainings are left, and what would refuse it: that the name is taken, or the budget. Together, it is judged beside those that this session has explained before.
@@ -126,7 +126,7 @@ func (t *Training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.together {
+	if !t.shown.together {
 		s.Explained = dp.Loss{}
 	}
 	balance = balance.After(s.Explained)
@@ -140,8 +140,8 @@ func (t *Training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 	if why := t.Plan.WhyMethod(); why != "" {
 		rows = append(rows, []sqltype.Value{"why this method", why})
 	}
-	if t.otherwise != "" {
-		rows = append(rows, []sqltype.Value{"charge otherwise", t.otherwise})
+	if t.charge.otherwise != "" {
+		rows = append(rows, []sqltype.Value{"charge otherwise", t.charge.otherwise})
 	}
 	usual, atEnds := stage.WithoutEnds(t.gaps)
 	for _, w := range append(stage.Omitted(t.Analysis), stage.WarningsOf(usual)...) {
@@ -164,17 +164,17 @@ func (t *Training) explained(ctx context.Context) ([][]sqltype.Value, error) {
 		rows = append(rows, []sqltype.Value{"refused", strings.TrimSpace(text)})
 		return nil
 	}
-	s.Explained = s.Explained.Plus(t.loss)
+	s.Explained = s.Explained.Plus(t.charge.loss)
 	if limit := s.World.Policy.Limits.StatementTime; limit > 0 {
 		rows = append(rows, []sqltype.Value{"time limit", fmt.Sprintf("%v (limits.statement_time); a training that takes longer ends charged, without a model", limit)})
 	}
-	rows = append(rows, []sqltype.Value{"left", server.Statements(balance.StatementsLeft(t.loss)) + " trainings at this charge"})
+	rows = append(rows, []sqltype.Value{"left", server.Statements(balance.StatementsLeft(t.charge.loss)) + " trainings at this charge"})
 	if err := t.free(ctx); err != nil {
 		if err := refused(err); err != nil {
 			return nil, err
 		}
 	}
-	if err := balance.Denies(t.loss); err != nil {
+	if err := balance.Denies(t.charge.loss); err != nil {
 		done, turnErr := s.Turn(ctx) // for the hint's calibrations
 		if turnErr != nil {
 			return nil, s.Uncharged(ctx, turnErr)
