@@ -233,13 +233,15 @@ func (m *Measure) UnitValue() (perStep, perRow *big.Rat) {
 	return perStep, perRow.Sub(perRow, offset)
 }
 
-// AtLast clamps partials where the ladder ends.
-func (m *Measure) AtLast() {
-	m.PerGroup = m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1])
-	m.Hi = int64(m.PerGroup) // fitting
+// AtLast is the contribution with partials clamped where the edges of Bound end.
+func (m *Measure) AtLast() Contribution {
+	c := m.Contribution
+	c.PerGroup = m.Clip(m.Bound.Edges[len(m.Bound.Edges)-1])
+	c.Hi = int64(c.PerGroup) // fitting
 	if m.Kind == CentredSum && 2*m.RowLo < m.DoubledCentre() || m.Kind == SumValues && m.RowLo < 0 {
-		m.Lo = -m.Hi
+		c.Lo = -c.Hi
 	}
+	return c
 }
 
 // Fitting are the edges at which a mechanism takes the measure's clip.

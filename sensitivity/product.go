@@ -40,9 +40,8 @@ func (p *Product) Canonical(text func(plan.Scalar) string) string {
 // mostProduct are bits of a row's value: finer ones would leave automatic bounds few edges, and say nothing beside noise.
 const mostProduct = 36
 
-// ProductRows sets a product's steps, coarse enough for rows of a unit.
-func (m *Measure) ProductRows(rows uint64) {
-	p := m.Product
+// Fit sets the product's steps, coarse enough for rows of a unit, and gives the range of a row's value in them.
+func (p *Product) Fit(rows uint64, values ValueRange) ValueRange {
 	limit := uint64(1) << mostProduct
 	if most := uint64(dp.MaxSensitivity) / max(1, rows); most < limit {
 		limit = max(1, most)
@@ -52,9 +51,10 @@ func (m *Measure) ProductRows(rows uint64) {
 		p.up = 1 << p.Cut
 		p.Cut++
 	}
-	m.RowLo, m.RowHi = 0, int64((top+uint64(p.up))>>p.Cut)
-	m.Rounded = p.X.Rounded || p.Y.Rounded || p.Cut+p.CutX+p.CutY > 0
-	m.Grid = p.step(p.CutX + p.CutY + p.Cut)
-	m.Declared = true
-	m.RangeHi = m.Grid.Mul(decimal.NewFromInt(m.RowHi))
+	values.RowLo, values.RowHi = 0, int64((top+uint64(p.up))>>p.Cut)
+	values.Rounded = p.X.Rounded || p.Y.Rounded || p.Cut+p.CutX+p.CutY > 0
+	values.Grid = p.step(p.CutX + p.CutY + p.Cut)
+	values.Declared = true
+	values.RangeHi = values.Grid.Mul(decimal.NewFromInt(values.RowHi))
+	return values
 }

@@ -37,7 +37,6 @@ var largeStructs = map[string]struct {
 	"rewrite/plan.exprs":                {22, "6 fields, and the binder of the whole statement"},
 	"rewrite/plan.selecting":            {37, "13 fields, the binder of the whole statement, and two parts: aggregation and windowing"},
 	"rewrite/sqlgen.private":            {23, "7 fields, and the printer of the whole statement"},
-	"sensitivity.Measure":               {38, "what an analysis says of one measure; two methods set its bounds once they are chosen"},
 }
 
 // TestFieldsOfChangingStructs: a struct whose methods change it has few fields, so that one can say what holds between them.

@@ -29,7 +29,7 @@ func (z *Measurer) choose(m *sensitivity.Measure, first, last uint64) error {
 		return interval.TooWide()
 	}
 	m.Bound.Edges = edges // of a pair: shortened for both
-	m.AtLast()
+	m.Contribution = m.AtLast()
 	return nil
 }
 
@@ -37,7 +37,7 @@ func (z *Measurer) choose(m *sensitivity.Measure, first, last uint64) error {
 func (z *Measurer) Settle() {
 	for i := range z.Out.Measures {
 		if m := &z.Out.Measures[i]; m.Bound != nil && z.Out.Limit.Norm == 0 {
-			m.AtLast()
+			m.Contribution = m.AtLast()
 		}
 	}
 }

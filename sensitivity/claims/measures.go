@@ -87,7 +87,7 @@ func (z *Measurer) bound(m *sensitivity.Measure, g plan.AggItem) error {
 	}
 	iv, narrow := z.Filtered(m.Arg, m.Filter)
 	if m.Product != nil {
-		m.ProductRows(z.Out.MaxRows)
+		m.ValueRange = m.Product.Fit(z.Out.MaxRows, m.ValueRange)
 	} else if iv == nil && m.Distinct {
 		return z.noRange(m.Arg, g)
 	} else if iv == nil {

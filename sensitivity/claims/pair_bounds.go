@@ -49,7 +49,7 @@ func (z *Measurer) pairBound(m *sensitivity.Measure, g plan.AggItem) error {
 		return interval.TooWide().At(g.Pos)
 	}
 	m.Single = true
-	m.AtLast()
+	m.Contribution = m.AtLast()
 	return nil
 }
 
