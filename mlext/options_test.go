@@ -189,3 +189,23 @@ func TestOptionsOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualClip: all that a row's gradient can be, and half of it where noise would outweigh that.
+func TestUsualClip(t *testing.T) {
+	for with, want := range map[string]string{
+		"epsilon = 1, population = 1e6":                       "1",
+		"epsilon = 1, population = 1e2":                       "0.5",
+		"epsilon = 0.001, population = 1e4":                   "0.5",
+		"noise_multiplier = 9, population = 1e6":              "1",
+		"noise_multiplier = 9, population = 1e6, steps = 1":   "1",
+		"noise_multiplier = 9, population = 4000, steps = 1":  "0.5",
+		"noise_multiplier = 9, population = 4000, clip = 0.7": "0.7",
+	} {
+		p, err := planned("logistic_regression", "dp_gd", "delta = 1e-6, bins = 0, "+with)
+		if err != nil {
+			t.Errorf("%s: %v", with, err)
+		} else if !slices.Contains(p.Facts, Fact{"clip", want}) {
+			t.Errorf("%s: not a clip of %s: %v", with, want, p.Facts)
+		}
+	}
+}

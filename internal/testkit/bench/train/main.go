@@ -91,7 +91,7 @@ func main() {
 
 func run(folder, only string, runs int, update bool) error {
 	var page bytes.Buffer
-	page.WriteString("| data, model | method | epsilon | delta | accuracy, median | least, most | asked for | AUC, median | seconds |\n|---|---|---|---|---|---|---|---|---|\n")
+	page.WriteString("| data, model | method | epsilon | delta | accuracy, median | least, most | asked for | AUC, median | log-loss, median | seconds |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	say := func(line string) {
 		fmt.Print(line)
 		page.WriteString(line)
@@ -112,7 +112,7 @@ func run(folder, only string, runs int, update bool) error {
 			if err != nil {
 				return err
 			}
-			say(fmt.Sprintf("| %s | without privacy | | | %.2f | | | %s | %.2f |\n", r.name(), m.accuracies[0], area(m.areas), m.seconds[0]))
+			say(fmt.Sprintf("| %s | without privacy | | | %.2f | | | %s | %s | %.2f |\n", r.name(), m.accuracies[0], thousandths(m.areas), thousandths(m.losses), m.seconds[0]))
 		}
 		for _, e := range slices.Sorted(maps.Keys(r.at)) {
 			m, err := r.train(s, e, runs)
@@ -133,9 +133,9 @@ func run(folder, only string, runs int, update bool) error {
 
 // measured are several trainings' results, each in ascending order.
 type measured struct {
-	method                     string
-	epsilon                    float64
-	accuracies, areas, seconds []float64
+	method                             string
+	epsilon                            float64
+	accuracies, areas, losses, seconds []float64
 }
 
 func (r *row) name() string { return r.data + ", " + strings.TrimSuffix(r.model, "_regression") }
@@ -155,10 +155,10 @@ func (r *row) line(m *measured, want float64) string {
 	if r.with != "" {
 		how += ", " + r.with
 	}
-	return fmt.Sprintf("| %s | %s | %.3g | %g | %.2f | %.2f, %.2f | %s | %s | %.2f |\n", r.name(), how, m.epsilon, r.delta, middle(m.accuracies), m.accuracies[0], m.accuracies[len(m.accuracies)-1], asked, area(m.areas), middle(m.seconds))
+	return fmt.Sprintf("| %s | %s | %.3g | %g | %.2f | %.2f, %.2f | %s | %s | %s | %.2f |\n", r.name(), how, m.epsilon, r.delta, middle(m.accuracies), m.accuracies[0], m.accuracies[len(m.accuracies)-1], asked, thousandths(m.areas), thousandths(m.losses), middle(m.seconds))
 }
 
-func area(list []float64) string {
+func thousandths(list []float64) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -221,14 +221,15 @@ func (r *row) train(s *set, epsilon float64, runs int) (*measured, error) {
 		c.Wipe()
 		out.seconds = append(out.seconds, time.Since(started).Seconds())
 		out.method, out.epsilon = t.Method, t.Epsilon
-		a, auc := s.score(m)
+		a, auc, loss := s.score(m)
 		out.accuracies = append(out.accuracies, 100*a)
 		if auc > 0 { // two classes
-			out.areas = append(out.areas, auc)
+			out.areas, out.losses = append(out.areas, auc), append(out.losses, loss)
 		}
 	}
 	slices.Sort(out.accuracies)
 	slices.Sort(out.areas)
+	slices.Sort(out.losses)
 	slices.Sort(out.seconds)
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -28,8 +29,9 @@ func (s *set) z(m *mlext.Model, score *mlext.Score, row []int64) float64 {
 	return z
 }
 
-// score is the share of the test rows that a model is right about and, of one score, the area under its curve.
-func (s *set) score(m *mlext.Model) (accuracy, auc float64) {
+// score is the share of the test rows that a model is right about and, of one score, the area under its curve and the mean loss of its
+// probabilities, ln(1 / the probability of what is so).
+func (s *set) score(m *mlext.Model) (accuracy, auc, loss float64) {
 	right := 0
 	type scored struct {
 		z   float64
@@ -63,6 +65,14 @@ func (s *set) score(m *mlext.Model) (accuracy, auc float64) {
 			}
 			return int(bit(a.z > b.z))
 		})
+		for _, v := range all {
+			z := v.z
+			if v.yes {
+				z = -z
+			}
+			loss += math.Log1p(math.Exp(-math.Abs(z))) + max(0, z)
+		}
+		loss /= float64(len(all))
 		zs, classes := make([]float64, len(all)), make([]bool, len(all))
 		for i, v := range all {
 			zs[i], classes[i] = v.z, v.yes
@@ -70,5 +80,5 @@ func (s *set) score(m *mlext.Model) (accuracy, auc float64) {
 		tpr, fpr, _ := stat.ROC(nil, zs, classes, nil)
 		auc = integrate.Trapezoidal(fpr, tpr)
 	}
-	return float64(right) / float64(len(s.test)), auc
+	return float64(right) / float64(len(s.test)), auc, loss
 }
