@@ -48,7 +48,7 @@ func (t *Training) wantsBins() bool {
 // choose is METHOD auto, and why it chose. It goes by the model, the rows of a person, the declared population, delta and which options are given, all of them public: the first of its list that has all options that are given.
 //
 // The list begins with objective perturbation: one solve without anything to tune, which has a pure form too. Its noise grows with the number of scores and of a person's rows, where noisy gradients are clipped as a whole: for models of more than three scores and for more than four rows a person dp_gd comes first, where a
-// population is declared, and delta is not 0. There it also comes first for a logistic regression that has numbers, which it cuts into bins: at equal charge that is 1.2 points more accurate on Adult, and within 0.1 points on Bank and diabetes130, where the area under the curve is 0.005 less with one row a person and 0.009 more with two. Epsilon does not change the order (at equal charge both are within 0.2% of each other on Adult, from epsilon 0.1 to 2), but the steps of dp_gd.
+// population is declared, and delta is not 0. There it also comes first for a logistic regression that has numbers, which it cuts into bins: at equal charge that is 1.2 points more accurate on Adult, and within 0.1 points on Bank and diabetes130, where the area under the curve is 0.006 less with one row a person and 0.006 more with two. Epsilon does not change the order (at equal charge both are within 0.2% of each other on Adult, from epsilon 0.1 to 2), but the steps of dp_gd.
 func choose(t *Training) (method, why string, err error) {
 	list := append([]string(nil), autos...)
 	if t.family.network {

@@ -22,7 +22,7 @@ const (
 
 // What a network is trained by without options: found on Adult at an epsilon of 1, where twice the steps and half the rate are as exact.
 const (
-	networkClip  = 2
+	networkClip  = 4
 	networkSteps = 100
 )
 
