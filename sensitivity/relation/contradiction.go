@@ -15,7 +15,7 @@ const mostCompared = 1 << 16
 
 // Contradiction are conditions that no value meets together, as x = 1 AND x = 2; nil where none are found.
 //
-// Proof: no row meets all of them. (1) One of them lists the values with which it can be true: x = a, x IN (a, b), x IS NULL, or such joined by OR. (2) The others are of constants once x, which is the same in every row's conditions (isSame), has one of these values, and are computed here as in the backends; they tell none from it that equals it (ReadsForm).
+// Proof: no row meets all of them. (1) One of them lists the values with which it can be true: x = a, x IN (a, b), x IS NULL, or such joined by OR. (2) The others are of constants once x, which is the same in every row's conditions (isSame), has one of these values, and are computed here as in the backends; they tell none from it that equals it (ReadsForm). A constant of another type is cast to that of x first: where x equals it, x equals what the cast gives. (inType)
 // (3) For each value listed, one of them is not true.
 func Contradiction(conds []plan.Scalar) []plan.Scalar {
 	left, sizes := mostCompared, make([]int, len(conds))
@@ -28,8 +28,12 @@ func Contradiction(conds []plan.Scalar) []plan.Scalar {
 			continue
 		}
 		found := []plan.Scalar{lister}
-		for _, v := range values {
-			i := -1
+		for _, of := range values {
+			i, v := -1, inType(of, x.Type())
+			if v == nil {
+				found = nil
+				break
+			}
 			for k := 0; k < len(conds) && i < 0; k++ {
 				if left -= sizes[k]; left < 0 {
 					return nil
@@ -94,6 +98,26 @@ func listed(cond plan.Scalar) (x plan.Scalar, values []*plan.Const) {
 		}
 	}
 	return x, values
+}
+
+// inType is a constant in the type of what equals it; nil where that is not known. (2)
+func inType(c *plan.Const, t sqltype.Type) *plan.Const {
+	isText := func(t sqltype.Type) bool { return t.OID == sqltype.OIDText || t.OID == sqltype.OIDVarchar }
+	switch {
+	case c.Value == nil || c.T.OID == t.OID || isText(c.T) && isText(t):
+		return &plan.Const{Value: c.Value, T: t}
+	case !c.T.IsNumber() || !t.IsNumber():
+		return nil
+	}
+	to := funcs.LookupCast(c.T.OID, t.OID)
+	if to == nil {
+		return nil
+	}
+	v, ok := ConstantCall(&plan.Call{Fn: to, Args: []plan.Scalar{c}, T: t})
+	if !ok {
+		return nil
+	}
+	return &plan.Const{Value: v, T: t}
 }
 
 // readsColumn: a row has a part in an expression.
