@@ -162,10 +162,8 @@ func numericOperator(op string) *Func {
 	}
 	f.TotalForm[Postgres] = func(x []string, types []sqltype.Type, _ sqltype.Type) string {
 		switch op {
-		case "%":
-			return "(" + x[0] + " % nullif(" + x[1] + ", 0))"
-		case "/":
-			return "(" + limited(x[0], types[0]) + " / nullif(" + x[1] + ", 0))"
+		case "%", "/":
+			return "(" + limited(x[0], types[0]) + " " + op + " nullif(" + x[1] + ", 0))"
 		}
 		return "(" + limited(x[0], types[0]) + " " + op + " " + limited(x[1], types[1]) + ")"
 	}
@@ -175,8 +173,8 @@ func numericOperator(op string) *Func {
 	return f
 }
 
-// limited makes a PostgreSQL numeric without a modifier NULL unless its size is below 10^1000 or it is NaN or infinite: sums, products
-// and quotients of such numbers cannot overflow, nor take long.
+// limited makes a PostgreSQL numeric without a modifier NULL unless its size is below 10^1000 or it is NaN or infinite: sums, products,
+// quotients and remainders of such numbers cannot overflow, nor take long.
 func limited(x string, t sqltype.Type) string {
 	if _, _, ok := t.NumericMod(); ok { // 1000 digits at most
 		return x

@@ -174,7 +174,7 @@ func longNumerics(f *Func, types []sqltype.Type) bool {
 		if len(types) == 1 {
 			return false
 		}
-	case "*", "/", "floor", "ceil", "ceiling", "round", "trunc", "sqrt", "ln", "log", "log10", "to_char", "width_bucket", "div":
+	case "*", "/", "%", "mod", "floor", "ceil", "ceiling", "round", "trunc", "sqrt", "ln", "log", "log10", "to_char", "width_bucket", "div":
 	case "cast":
 		return f.Result == numeric && slices.Contains(strings3, f.Args[0])
 	default:
