@@ -460,6 +460,9 @@ func TestSentFields(t *testing.T) {
 	ended := make(chan []event)
 	go func() { ended <- b.run("SELECT count(*) FROM encounters") }()
 	<-began
+	for len(told) > 0 { // of before it began
+		<-told
+	}
 	for range 3 { // the second asks for time when the first was told
 		<-told
 	}
