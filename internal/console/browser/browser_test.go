@@ -10,12 +10,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -83,9 +86,27 @@ func demo(t *testing.T) (analyst, owner string) {
 // tab is a page of the browser, and what it did.
 type tab struct {
 	*testing.T
-	ctx    context.Context
-	failed []string // what its scripts and its Content-Security-Policy complained of
-	asked  []string // the addresses that it asked
+	ctx context.Context
+
+	mu     sync.Mutex // guards the rest, which the browser tells
+	failed []string   // what its scripts and its Content-Security-Policy complained of
+	asked  []string   // the addresses that it asked
+}
+
+// heard are what failed and the addresses that were asked until now.
+func (p *tab) heard() (failed, asked []string) {
+	p.Helper()
+	value[bool](p, "true") // what the browser told before is heard
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.failed), slices.Clone(p.asked)
+}
+
+// forget forgets both.
+func (p *tab) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed, p.asked = nil, nil
 }
 
 func open(t *testing.T) *tab {
@@ -100,12 +121,20 @@ func open(t *testing.T) *tab {
 	t.Cleanup(cancel)
 	p := &tab{T: t}
 	chromedp.ListenTarget(ctx, func(ev any) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		switch ev := ev.(type) {
+		case *log.EventEntryAdded:
+			if ev.Entry.Source != log.SourceNetwork && (ev.Entry.Level == log.LevelError || ev.Entry.Level == log.LevelWarning) { // the network's are refusals, as of a wrong password
+				p.failed = append(p.failed, fmt.Sprintf("%s: %s %s", ev.Entry.Source, ev.Entry.Text, ev.Entry.URL))
+			}
 		case *runtime.EventExceptionThrown:
 			p.failed = append(p.failed, ev.ExceptionDetails.Error())
 		case *runtime.EventConsoleAPICalled:
 			if ev.Type == runtime.APITypeError {
-				p.failed = append(p.failed, fmt.Sprint(ev.Args))
+				for _, a := range ev.Args {
+					p.failed = append(p.failed, string(a.Value)+a.Description)
+				}
 			}
 		case *network.EventRequestWillBeSent:
 			p.asked = append(p.asked, ev.Request.URL)
@@ -115,7 +144,8 @@ func open(t *testing.T) *tab {
 	if err := chromedp.Run(ctx); err != nil { // starts the browser, which would end with the time of an action
 		t.Fatal(err)
 	}
-	p.do(network.Enable(), runtime.Enable())
+	p.do(network.Enable(), runtime.Enable(), log.Enable())
+	t.Cleanup(p.clean)
 	return p
 }
 
@@ -201,10 +231,8 @@ func TestConsole(t *testing.T) {
 	p.do(chromedp.Navigate(link))
 	p.until(`document.querySelector(".login")?.textContent.includes("This link logs you in to demo. The user is analyst.")`)
 	p.accessible("link")
-	for _, a := range p.asked {
-		if strings.HasSuffix(a, "/api/login") {
-			t.Error("the link logged in by itself")
-		}
+	if _, asked := p.heard(); slices.ContainsFunc(asked, func(a string) bool { return strings.HasSuffix(a, "/api/login") }) {
+		t.Error("the link logged in by itself")
 	}
 	p.button("Log in as analyst")
 
@@ -351,25 +379,67 @@ func TestConsole(t *testing.T) {
 	p.write("SELECT race, count(*) FROM patients WHERE gender = 'Male' GROUP BY 1")
 	p.run()
 	p.until(`document.querySelector(".error")?.textContent.includes("budget")`)
-
-	p.clean(link)
 }
 
-// clean: all came from the server itself, and the browser had nothing to forbid.
-func (p *tab) clean(link string) {
-	p.Helper()
-	at, err := url.Parse(link)
-	if err != nil {
-		p.Fatal(err)
+// clean: all came from the server of the first page, and the browser had nothing to forbid or to complain of.
+func (p *tab) clean() {
+	if p.Failed() {
+		return
 	}
-	for _, a := range p.asked {
-		if u, err := url.Parse(a); err != nil || u.Host != at.Host && u.Scheme != "data" && u.Scheme != "blob" {
+	failed, asked := p.heard()
+	host := ""
+	for _, a := range asked {
+		u, err := url.Parse(a)
+		if err == nil && host == "" {
+			host = u.Host
+		}
+		if err != nil || u.Host != host && u.Scheme != "data" && u.Scheme != "blob" {
 			p.Errorf("the page asked %s", a)
 		}
 	}
-	for _, f := range p.failed {
+	for _, f := range failed {
 		p.Errorf("in the page: %s", f)
 	}
+}
+
+// TestForbidden: the browser refuses what a script, style or text of a stranger could do in the page, and each test hears of it.
+func TestForbidden(t *testing.T) {
+	p := analystsPage(t)
+	for what, script := range map[string]string{
+		"script-src":      `document.head.append(Object.assign(document.createElement("script"), { textContent: "window.pwned = 1" }))`,
+		"script-src-elem": `document.head.append(Object.assign(document.createElement("script"), { src: "http://127.0.0.2:1/x.js" }))`,
+		"script-src-attr": `document.body.insertAdjacentHTML("beforeend", "<p onclick='window.pwned = 1'>x</p>"), document.body.lastChild.click()`,
+		"style-src":       `document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: "http://127.0.0.2:1/x.css" }))`,
+		"img-src":         `document.body.append(Object.assign(document.createElement("img"), { src: "http://127.0.0.2:1/x.png" }))`,
+		"connect-src":     `fetch("http://127.0.0.2:1/x").catch(() => {})`,
+		"font-src":        `new FontFace("x", "url(http://127.0.0.2:1/x.woff)").load().catch(() => {})`,
+		"frame-src":       `document.body.append(Object.assign(document.createElement("iframe"), { src: "http://127.0.0.2:1/" }))`,
+		"base-uri":        `document.head.append(Object.assign(document.createElement("base"), { href: "http://127.0.0.2:1/" }))`,
+		"form-action":     `(() => { const f = Object.assign(document.createElement("form"), { action: "http://127.0.0.2:1/" }); document.body.append(f); f.submit() })()`,
+	} {
+		p.forget()
+		p.do(chromedp.Evaluate(script+"; true", nil))
+		forbidden := func() bool {
+			failed, _ := p.heard()
+			return slices.ContainsFunc(failed, func(f string) bool {
+				return strings.HasPrefix(f, "security: ") && strings.Contains(f, "Content Security Policy")
+			})
+		}
+		for end := time.Now().Add(10 * time.Second); !forbidden() && time.Now().Before(end); {
+			p.do(chromedp.Sleep(20 * time.Millisecond))
+		}
+		if !forbidden() {
+			t.Errorf("%s is not heard of", what)
+		}
+	}
+	if value[bool](p, `"pwned" in window`) {
+		t.Error("a stranger's script runs")
+	}
+	p.do(chromedp.Evaluate(`setTimeout(() => { throw new Error("thrown") }), console.error("said"); true`, nil), chromedp.Sleep(100*time.Millisecond))
+	if failed, _ := p.heard(); !strings.Contains(fmt.Sprint(failed), "thrown") || !strings.Contains(fmt.Sprint(failed), "said") {
+		t.Errorf("heard: %q", failed)
+	}
+	p.forget()
 }
 
 // tab chooses a tab of the owner's page, and waits for what is on it.
@@ -472,8 +542,6 @@ func TestOwner(t *testing.T) {
 
 	p.button("Log out")
 	p.do(chromedp.WaitVisible(`input[name=user]`, chromedp.ByQuery))
-	p.clean(link)
-	analyst.clean(link)
 }
 
 // insert types a text at once, without the editor's help with brackets.
