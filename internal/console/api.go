@@ -1,135 +1,19 @@
 package console
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/dpsql/dpsql/internal/base/sqlerr"
-	"github.com/dpsql/dpsql/internal/base/sqltype"
 	"github.com/dpsql/dpsql/rewrite/funcs"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
 )
-
-// answerTime is what a client has to read a short answer, and mostProblem the bytes of each text of an error.
-const (
-	answerTime  = 10 * time.Second
-	mostProblem = 8 << 10
-)
-
-// problem is an error as the page shows it.
-type problem struct {
-	Code     string `json:"code,omitempty"` // SQLSTATE
-	Message  string `json:"message"`
-	Detail   string `json:"detail,omitempty"`
-	Hint     string `json:"hint,omitempty"`
-	Position *int   `json:"position,omitempty"` // in UTF-16 units of the text, as browsers count; nil: none
-}
-
-// problemWith has each of its texts cut above mostProblem.
-func problemWith(code, message, detail, hint string) problem {
-	return problem{Code: code, Message: sqltype.CutText(message, mostProblem), Detail: sqltype.CutText(detail, mostProblem), Hint: sqltype.CutText(hint, mostProblem)}
-}
-
-// shown is what the page says of an error. text is what was sent to the proxy.
-func shown(err error, text string) problem {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		p := problemWith(refused.Code, refused.Message, refused.Detail, refused.Hint)
-		if refused.Position > 0 {
-			p.Position = new(unitsOf(text, int(refused.Position)-1))
-		}
-		return p
-	}
-	if errors.Is(err, context.Canceled) { // before the proxy was asked
-		err = sqlerr.New(sqlerr.QueryCanceled, "canceling statement due to user request")
-	}
-	var known *sqlerr.Error
-	if errors.As(err, &known) {
-		p := problemWith(known.Code, known.Message, known.Detail, known.Hint)
-		if known.Pos > 0 && known.Pos <= len(text)+1 {
-			p.Position = new(unitsOf(text, utf8.RuneCountInString(text[:known.Pos-1])))
-		}
-		return p
-	}
-	return problem{Message: "the statement was not answered", Hint: "Log in again."}
-}
-
-// unitsOf is how many UTF-16 units the first characters of a text have.
-func unitsOf(text string, characters int) (n int) {
-	for _, c := range text {
-		if characters--; characters < 0 {
-			break
-		}
-		n += utf16.RuneLen(c)
-	}
-	return n
-}
-
-// bytesOf is where in a text so many UTF-16 units end.
-func bytesOf(text string, units int) int {
-	for at, c := range text {
-		if units -= utf16.RuneLen(c); units < 0 {
-			return at
-		}
-	}
-	return len(text)
-}
-
-// encoder writes JSON. Nothing reads it as HTML (TestHeaders), so < stays one byte.
-func encoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e
-}
-
-// answer answers a session's request; nil: one of no session. An analyst's answer is not longer than maxAnswer.
-func (c *Server) answer(w http.ResponseWriter, s *session, v any) {
-	var b bytes.Buffer
-	switch err := encoder(&b).Encode(v); {
-	case err != nil:
-		c.log.Error("console: an answer cannot be written", "error", err)
-		c.fail(w, http.StatusInternalServerError, problem{Message: "the request was not answered"})
-	case s != nil && !s.owner && b.Len() > maxAnswer:
-		c.fail(w, http.StatusUnprocessableEntity, problem{Message: "the answer is too long for this page", Hint: "Ask with psql."})
-	default:
-		c.write(w, http.StatusOK, b.Bytes())
-	}
-}
-
-// fail answers with an error.
-func (c *Server) fail(w http.ResponseWriter, status int, p problem) {
-	var b bytes.Buffer
-	if err := encoder(&b).Encode(map[string]problem{"error": p}); err != nil {
-		c.log.Error("console: an error cannot be written", "error", err)
-	}
-	c.write(w, status, b.Bytes())
-}
-
-// write writes an answer. A client has answerTime for it, and a tenth of that more for each 256 KiB.
-func (c *Server) write(w http.ResponseWriter, status int, body []byte) {
-	most := min(c.o.Write, answerTime)
-	err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(most + most/10*time.Duration(len(body)>>18)))
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	if _, taken := w.Write(body); err != nil || taken != nil {
-		c.log.Debug("console: an answer was not taken")
-	}
-}
 
 // asked is a text of statements, and where in it the cursor stands, in UTF-16 units.
 type asked struct {
@@ -189,13 +73,6 @@ func (s *session) query(ctx context.Context, sql string, params ...[]byte) (*tab
 	return t, nil
 }
 
-// noteEnd sees whether the proxy ended the session. The caller has acquired it.
-func (s *session) noteEnd() {
-	if s.conn.IsClosed() {
-		s.gone.Store(true)
-	}
-}
-
 func texts(row [][]byte) []*string {
 	out := make([]*string, len(row))
 	for i, v := range row {
@@ -223,12 +100,6 @@ func (s *session) left(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return *t.Rows[0][0], nil
-}
-
-// answerInTurn answers while the session's connection is the request's: so few long answers of a session are in memory, whoever reads them.
-func (c *Server) answerInTurn(s *session, w http.ResponseWriter, r *http.Request, v any) {
-	serves(r, false) // one that nobody reads gives way
-	c.answer(w, s, v)
 }
 
 // explanation is what a statement would cost, before it is asked.
@@ -332,17 +203,6 @@ func (c *Server) cancel(s *session, _ http.ResponseWriter, _ *http.Request) (any
 		s.running()
 	}
 	return struct{}{}, nil
-}
-
-// cancelAll ends what is under way.
-func (s *session) cancelAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, cancel := range []context.CancelFunc{s.running, s.explaining} {
-		if cancel != nil {
-			cancel()
-		}
-	}
 }
 
 // ownStatements are the analyst's latest charges, and until when each is answered free.
