@@ -21,16 +21,14 @@ func originOf(a net.Addr) origin {
 	if !ok {
 		return origin{}
 	}
-	ip := t.AddrPort().Addr().Unmap().WithZone("")
-	bits := ip.BitLen()
-	if ip.Is6() {
-		bits = 64
-	}
-	p, err := ip.Prefix(bits)
-	if err != nil {
-		return origin{}
-	}
-	return origin{prefix: p}
+	return origin{prefix: Network(t.AddrPort().Addr())}
+}
+
+// Network is whose an address is: itself, or the /64 of IPv6, which one client has whole.
+func Network(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	p, _ := a.Prefix(min(a.BitLen(), 64)) // of no address: the zero one
+	return p
 }
 
 // bucket is a rate: so many attempts at once, then one every so often.

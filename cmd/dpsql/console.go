@@ -98,7 +98,7 @@ It does not keep anybody out: an analyst can log in again. dpsql freeze does.`,
 
 // openConsole makes the page for browsers. On an address of this machine it is clear text; elsewhere it has the wire's certificate.
 func (s *daemon) openConsole(l net.Listener) {
-	o := console.Options{Connect: s.Wire.Connect, Owner: &s.Service, Database: s.Engine.Database, Logger: s.Log, Loopback: s.policy.IsConsoleLocal()}
+	o := console.Options{Connect: s.Wire.Connect, Owner: &s.Service, IsFrozen: s.IsFrozen, Database: s.Engine.Database, Logger: s.Log, Loopback: s.policy.IsConsoleLocal()}
 	s.pageURL = "http://" + l.Addr().String() + "/"
 	if !o.Loopback {
 		o.TLS = &tls.Config{GetCertificate: s.certs.GetCertificate, MinVersion: tls.VersionTLS12}

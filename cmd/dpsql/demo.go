@@ -141,7 +141,7 @@ func (d *demonstration) run(ctx context.Context) (err error) {
 		return err
 	}
 	owners.Engine, owners.Wire = e, px
-	page := console.New(console.Options{Connect: px.Connect, Owner: owners, Database: e.Database, Logger: log, Loopback: true})
+	page := console.New(console.Options{Connect: px.Connect, Owner: owners, IsFrozen: owners.IsFrozen, Database: e.Database, Logger: log, Loopback: true})
 	shown := make(chan error, 1)
 	go func() { shown <- page.Serve(ctx, cl) }()
 	defer func() {

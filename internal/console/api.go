@@ -57,7 +57,7 @@ type table struct {
 
 // query runs one statement of the page's own and holds its answer. The caller has acquired the session.
 func (s *session) query(ctx context.Context, sql string, params ...[]byte) (*table, error) {
-	res := s.conn.ExecParams(ctx, sql, params, nil, nil, nil).Read() // (3), (5) the session's own connection, and one statement: the extended protocol takes no second
+	res := s.conn.ExecParams(ctx, sql, params, nil, nil, nil).Read() // (3) the session's own connection; (5) one statement: the extended protocol takes no second
 	s.noteEnd()
 	if res.Err != nil {
 		return nil, res.Err
@@ -146,9 +146,9 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 		s.explaining()
 	}
 	s.explaining = cancel
-	busy := s.running != nil
+	runs := s.running != nil
 	s.mu.Unlock()
-	if busy { // (4)
+	if runs { // (4) it follows from the session's own requests
 		return explanation{Note: "The price is shown when the running statement has ended."}, nil
 	}
 	switch err := c.acquire(s, r.WithContext(ctx)); {
@@ -166,14 +166,14 @@ func (c *Server) explain(s *session, w http.ResponseWriter, r *http.Request) (an
 		p := in.problemOf(err, st, "")
 		return explanation{Error: &p}, nil
 	}
-	switch st.Node.(type) { // (5) none of them runs behind EXPLAIN, which has no ANALYZE here
+	switch st.Node.(type) { // (5) of these kinds alone: EXPLAIN prices them and runs none
 	case *pgsyntax.Select, *pgsyntax.Train, *pgsyntax.Evaluate, *pgsyntax.Watch, *pgsyntax.Synthesize, *pgsyntax.Cube:
 	case *pgsyntax.Empty:
 		return explanation{}, nil
 	default:
 		return explanation{Note: "A price is shown for SELECT, TRAIN, EVALUATE, CREATE DP WATCH, CREATE DP SYNTHETIC TABLE and CREATE DP CUBE."}, nil
 	}
-	if s.conn.TxStatus() != 'I' { // (4) an error in it would abort the analyst's transaction
+	if s.conn.TxStatus() != 'I' { // (4) it follows from the session; an error would abort the analyst's transaction
 		return explanation{Note: "The price is shown when the transaction has ended."}, nil
 	}
 	const before = "EXPLAIN "

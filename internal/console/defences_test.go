@@ -367,7 +367,7 @@ func TestManyGood(t *testing.T) {
 	for i := range maxKnown + 2 {
 		c.rememberLogin(at, fmt.Sprint(i))
 	}
-	if len(c.known) != maxKnown || !c.known[origin{network(at), hashOf(fmt.Sprint(maxKnown + 1))}] {
+	if len(c.known) != maxKnown || !c.known[origin{proxy.Network(at), hashOf(fmt.Sprint(maxKnown + 1))}] {
 		t.Errorf("%d", len(c.known))
 	}
 }

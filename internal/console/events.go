@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/base/sqltype"
+	"github.com/dpsql/dpsql/proxy"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 )
 
@@ -115,9 +116,6 @@ type rowsEvent struct {
 	Intervals []json.RawMessage `json:"intervals"`
 }
 
-// progressRoutine marks what the proxy says of a statement's progress: proxy.ProgressRoutine.
-const progressRoutine = "progress"
-
 // done ends an answer.
 type done struct {
 	Tag    string `json:"tag"`
@@ -145,8 +143,7 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	s.mu.Lock()
 	if s.running != nil {
 		s.mu.Unlock()
-		c.fail(w, http.StatusConflict, problem{Message: "a statement is running", Hint: "Cancel it, or wait for its answer."})
-		return nil, nil
+		return nil, errBusy // (4) it follows from the session's own requests
 	}
 	s.running = cancel
 	if s.explaining != nil {
@@ -174,7 +171,8 @@ func (c *Server) run(s *session, w http.ResponseWriter, r *http.Request) (any, e
 	w.Header().Set("Content-Type", "text/event-stream")
 	events := &stream{w: w, to: to, most: c.o.Write, cancel: cancel}
 	s.tell = func(n *pgconn.Notice) {
-		if n.Routine == progressRoutine {
+		// (6) what the proxy says, as it says it
+		if n.Routine == proxy.ProgressRoutine {
 			events.send("progress", n.Message)
 			return
 		}
@@ -207,6 +205,17 @@ func lengthOf(row [][]byte) (n int) {
 	return n
 }
 
+// cutAt says why a row, before which so many were sent, is not sent, nor are those behind it; "" where it is.
+func cutAt(sent int, row [][]byte) string {
+	switch {
+	case lengthOf(row) > mostRowBytes:
+		return fmt.Sprintf("row %d has more than %d bytes, so it and those behind it are not shown; left() takes a part of a text, and psql gets all", sent+1, mostRowBytes)
+	case sent == mostRows:
+		return fmt.Sprintf("the first %d rows are shown; ORDER BY and LIMIT choose others, and psql gets all", sent)
+	}
+	return ""
+}
+
 // stream runs one statement and sends its answer.
 func (s *session) stream(ctx context.Context, st pgsyntax.Statement, events *stream) (tag string, err error) {
 	results := s.conn.Exec(ctx, st.Text) // (3) the session's own connection
@@ -216,19 +225,11 @@ func (s *session) stream(ctx context.Context, st pgsyntax.Statement, events *str
 		if n >= 0 {
 			events.send("columns", columnsOf(rows.FieldDescriptions()[:n], constants(st)))
 		}
-		p, size, isCut := rowsEvent{}, 0, false
+		p, size := rowsEvent{}, 0
 		for sent := 0; rows.NextRow(); sent++ { // (3) the answer's rows are the proxy's to tell
-			if isCut {
-				continue
-			}
-			isLong := lengthOf(rows.Values()) > mostRowBytes
-			if isCut = isLong || sent == mostRows; isCut {
-				text := fmt.Sprintf("the first %d rows are shown; ORDER BY and LIMIT choose others, and psql gets all", sent)
-				if isLong {
-					text = fmt.Sprintf("row %d has more than %d bytes, so it and those behind it are not shown; left() takes a part of a text, and psql gets all", sent+1, mostRowBytes)
-				}
+			if text := cutAt(sent, rows.Values()); text != "" {
 				events.send("notice", map[string]string{"severity": "NOTICE", "text": text})
-				continue
+				break // Close reads those behind it
 			}
 			intervals := json.RawMessage("null")
 			if v := rows.Values()[n]; bytes.HasPrefix(v, []byte("[")) { // behind a line of EXPLAIN is an answer.Part

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/dpsql/dpsql/proxy"
 )
 
 // limited is a listener that gives out only so many connections at once, and fewer to one address.
@@ -27,7 +29,7 @@ func (l *limited) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		at, _ := netip.ParseAddrPort(conn.RemoteAddr().String())
-		if p := (&countedConn{Conn: conn, in: l, from: network(at.Addr())}); l.admit(p) {
+		if p := (&countedConn{Conn: conn, in: l, from: proxy.Network(at.Addr())}); l.admit(p) {
 			return p, nil
 		}
 		_ = conn.Close()
@@ -107,11 +109,4 @@ func serves(r *http.Request, is bool) {
 	if p, ok := r.Context().Value(connKey{}).(*countedConn); ok {
 		p.serves.Store(is)
 	}
-}
-
-// network is whose an address is: itself, or the /64 of IPv6, which one client has whole.
-func network(a netip.Addr) netip.Prefix {
-	a = a.Unmap().WithZone("")
-	p, _ := a.Prefix(min(a.BitLen(), 64)) // of no address: the zero one
-	return p
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dpsql/dpsql/proxy"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 )
@@ -35,7 +36,7 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			ended = c.mayLogIn(at.Addr(), in.User)
 		}
-		if ended == nil {
+		if ended == nil { // (4) it follows from who else logs in
 			c.fail(w, http.StatusServiceUnavailable, problem{Message: "too many log-ins from this address are under way", Hint: "Try again in a minute."})
 			return
 		}
@@ -92,7 +93,7 @@ func (c *Server) login(w http.ResponseWriter, r *http.Request) {
 		c.ended(w, r, s.account)
 		return
 	}
-	http.SetCookie(w, c.cookieOf(s, cookie, int(c.o.Most.Seconds())))
+	http.SetCookie(w, c.cookieOf(s, cookie, int(sessionTime.Seconds())))
 	c.answer(w, s, map[string]any{"token": s.id + "." + token, "user": s.user, "owner": s.owner, "database": c.o.Database(), "again": l.again})
 }
 
@@ -116,12 +117,12 @@ var inside = func() *pgconn.Config {
 func (c *Server) open(ctx context.Context, s *session, at netip.AddrPort, password, proved string) error {
 	cfg := inside.Copy()
 	cfg.User, cfg.Password, cfg.Database = s.user, password, c.o.Database()
-	// (6) progress follows from what is public, and intervals stand behind the rows of every session inside
+	// (6) the proxy tells progress and intervals; the console only asks for them
 	cfg.RuntimeParams = map[string]string{"application_name": "dpsql console", "options": "-c dpsql.progress=on -c dpsql.notices=brief"}
 	cfg.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"inside"}, nil }
 	var dialed atomic.Bool // the session; what is dialed later are cancels
 	cfg.DialFunc = func(context.Context, string, string) (net.Conn, error) {
-		if dialed.Swap(true) {
+		if dialed.Swap(true) { // (2) a cancel, which has no answer
 			return c.o.Connect(net.TCPAddrFromAddrPort(at), proved, func() {}), nil
 		}
 		conn := c.o.Connect(net.TCPAddrFromAddrPort(at), proved, func() { // (2) proved is of the link that was followed; without one the proxy asks for the password
@@ -160,7 +161,7 @@ type origin struct {
 //
 // A pair of user and address that logged in before is counted by itself, as the proxy counts it: guesses of other users there do not keep it waiting. Those of the same user do.
 func (c *Server) mayLogIn(from netip.Addr, user string) (ended func()) {
-	of := origin{network(from), hashOf(user)}
+	of := origin{proxy.Network(from), hashOf(user)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.known[of] {
@@ -189,5 +190,5 @@ func (c *Server) rememberLogin(from netip.Addr, user string) {
 		}
 		delete(c.known, of)
 	}
-	c.known[origin{network(from), hashOf(user)}] = true
+	c.known[origin{proxy.Network(from), hashOf(user)}] = true
 }

@@ -70,7 +70,7 @@ func serve(t testing.TB, b backend.Backend, change func(*Options, *proxy.Options
 	log := slog.New(slog.NewJSONHandler(s.log, nil))
 	owners := &owner.Service{Log: log, Backend: b, Engine: s.engine}
 	s.engine.Observer = &owners.Recent
-	po, co := proxy.Options{}, Options{Loopback: true, Database: s.engine.Database, Owner: owners, Logger: log}
+	po, co := proxy.Options{}, Options{Loopback: true, Database: s.engine.Database, Owner: owners, IsFrozen: owners.IsFrozen, Logger: log}
 	if change != nil {
 		change(&co, &po)
 	}

@@ -10,6 +10,18 @@ import (
 	"github.com/dpsql/dpsql/internal/owner"
 )
 
+// Owner is a running server in its owner's hands: owner.Service.
+type Owner interface {
+	Budget() (owner.Budget, error)
+	OverTime(ctx context.Context) (owner.OverTime, error)
+	Statements(ctx context.Context, f ledger.StatementFilter) (owner.StatementsPage, error)
+	Releases() ([]owner.ReleaseOf, error)
+	Analysts() ([]owner.AnalystOf, error)
+	State(ctx context.Context) owner.State
+	Freeze(ctx context.Context, analyst, by string) error
+	Unfreeze(ctx context.Context, analyst, by string) error
+}
+
 // budgetPage is the report of dpsql budget show, and its words.
 type budgetPage struct {
 	owner.Budget

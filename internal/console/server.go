@@ -10,22 +10,19 @@ import (
 	"net/netip"
 	"sync"
 	"time"
-
-	"github.com/dpsql/dpsql/internal/owner"
 )
 
 // Options are what a console needs. Zero times mean the defaults.
 type Options struct {
 	// Connect is proxy.Server.Connect. It begins a session for a client's address: of the user, who has proved who they are, or with "" of whoever logs in by password.
 	Connect  func(client net.Addr, user string, ended func()) net.Conn
-	Owner    *owner.Service // what the owner's page asks
-	Database func() string  // the data set's name
-	Logger   *slog.Logger   // nothing is logged by default
-	TLS      *tls.Config    // with GetCertificate; nil serves clear text, which is for this machine alone
-	Loopback bool           // the listener has an address of this machine alone
+	Owner    Owner                                          // what the owner's page asks, and (1) nothing else
+	IsFrozen func(ctx context.Context, analyst string) bool // whether the owner stopped an analyst
+	Database func() string                                  // the data set's name
+	Logger   *slog.Logger                                   // nothing is logged by default
+	TLS      *tls.Config                                    // with GetCertificate; nil serves clear text, which is for this machine alone
+	Loopback bool                                           // the listener has an address of this machine alone
 
-	Idle  time.Duration // a session without a request ends after it; 30 minutes
-	Most  time.Duration // and any session after this; 12 hours
 	Write time.Duration // for a client to take some of an answer; 30 s
 	Read  time.Duration // for a request to arrive; 30 s
 	Wait  time.Duration // for another request of the same session to end; 30 s
@@ -66,7 +63,7 @@ func New(o Options) *Server {
 	for _, d := range []struct {
 		v   *time.Duration
 		def time.Duration
-	}{{&o.Idle, 30 * time.Minute}, {&o.Most, 12 * time.Hour}, {&o.Write, 30 * time.Second}, {&o.Read, 30 * time.Second}, {&o.Wait, 30 * time.Second}} {
+	}{{&o.Write, 30 * time.Second}, {&o.Read, 30 * time.Second}, {&o.Wait, 30 * time.Second}} {
 		if *d.v == 0 {
 			*d.v = d.def
 		}
@@ -129,7 +126,7 @@ func (c *Server) handler() http.Handler {
 	mux.HandleFunc("POST /api/login", c.login)
 	mux.HandleFunc("POST /api/link", c.describeLink)
 	analysts, owners := c.endpoints()
-	for path, serve := range analysts { // (1) none of them is served for an owner's session, nor the reverse
+	for path, serve := range analysts { // (1) an endpoint is served for sessions of its kind alone
 		mux.HandleFunc("POST /api/"+path, c.authenticated(false, serve))
 	}
 	for path, serve := range owners {
@@ -140,10 +137,17 @@ func (c *Server) handler() http.Handler {
 
 // endpoints are those that need a session: an analyst's, or the owner's.
 //
-// Proof: claim: an analyst's page is sent what the proxy sends that analyst, and of the console's own only what follows from statement, policy and the session's state. So it shows nothing that a client of the proxy is not shown, and nothing of rows that was not charged.
-// (1) A request is served for the session whose two secrets it has, and by endpoints of that session's kind: an analyst's session never asks the owner.Service. (2) An analyst's session has one connection to the proxy, for which the analyst's password or link was the proof.
-// (3) What an endpoint tells of the data it reads from that connection alone. (4) What it tells beside that, or refuses, follows from the text that was sent, from whether a statement or a transaction is open, and from whether the owner froze the analyst. (5) A price spends nothing: EXPLAIN is put before one statement that was parsed as one of five kinds, and
-// the protocol's message takes no second. (6) Progress and the intervals are the proxy's own; the console switches them on when the session begins. TestNeighbours compares all of it with and without one person.
+// Proof: claim: what an analyst's page is sent follows from what the proxy sends that analyst, and beside it from public facts: requests, links, policy, sessions, limits, and whether the owner froze the analyst.
+// So it shows nothing that a client of the proxy is not shown, and nothing of rows that was not charged. When an answer comes is not covered, as in the proxy.
+//
+// (1) A request is served for the session whose two secrets it has, by an endpoint of that session's kind. What serves analysts never asks the Owner: of what it knows it is given IsFrozen alone.
+// (2) An analyst's session has one connection to the proxy, which asks for the analyst's password unless a link proved the analyst. Cancels, which are sent beside it, have no answer.
+// (3) What an endpoint tells of the data it reads from that connection.
+// (4) What it tells or refuses of its own follows from the request, from what else of the session or of its address is under way, and from IsFrozen.
+// (5) A price spends nothing: EXPLAIN is put before one statement of a kind that it prices, none of which is EXPLAIN or ANALYZE, and the protocol's message takes no second one.
+// (6) Progress, warnings and intervals are the proxy's own. The console switches progress and intervals on when the session begins.
+//
+// TestNeighbours compares all of it with and without one person, on a console that has no Owner.
 func (c *Server) endpoints() (analysts, owners map[string]handler) {
 	return map[string]handler{
 			"logout": c.logout, "budget": c.budget, "explain": c.explain, "cancel": c.cancel, "statements": c.statements, "schema": c.schema, "values": c.values, "run": c.run,

@@ -53,6 +53,12 @@ type lost struct {
 	until time.Time
 }
 
+// A session ends when it had no request for idleTime, and after sessionTime.
+const (
+	idleTime    = 30 * time.Minute
+	sessionTime = 12 * time.Hour
+)
+
 const cookiePrefix = "dpsql_"
 
 // cookieOf is a session's cookie. Cookies ignore ports, so each session has a name of its own.
@@ -69,7 +75,7 @@ func (c *Server) authenticated(owner bool, serve handler) http.HandlerFunc {
 			return
 		}
 		if !strings.HasSuffix(r.URL.Path, "/cancel") && !strings.HasSuffix(r.URL.Path, "/logout") { // these end what others hold
-			if !s.begin() {
+			if !s.begin() { // (4) it follows from the session's own requests
 				c.refuse(w, r, http.StatusConflict, busy)
 				return
 			}
@@ -168,7 +174,7 @@ func (c *Server) sessionOf(r *http.Request) *session {
 // isOver says whether a session was idle too long, is too old, or was ended by the proxy. It is called under c.mu.
 func (c *Server) isOver(s *session) bool {
 	now := c.now()
-	return !s.isRunning() && now.Sub(s.used) > c.o.Idle || now.Sub(s.born) > c.o.Most || s.gone.Load()
+	return !s.isRunning() && now.Sub(s.used) > idleTime || now.Sub(s.born) > sessionTime || s.gone.Load()
 }
 
 func (s *session) isRunning() bool {
@@ -209,7 +215,7 @@ func (c *Server) end(s *session) {
 	_, was := c.sessions[s.id]
 	delete(c.sessions, s.id)
 	if was && !s.owner && s.gone.Load() && len(c.lost) < maxKnown {
-		c.lost[s.id] = lost{s.secrets, s.user, c.now().Add(c.o.Idle)}
+		c.lost[s.id] = lost{s.secrets, s.user, c.now().Add(idleTime)}
 	}
 	c.mu.Unlock()
 	c.close(s, was)
@@ -302,9 +308,9 @@ func (c *Server) ended(w http.ResponseWriter, r *http.Request, of account) {
 	c.refuse(w, r, http.StatusUnauthorized, c.endOf(r.Context(), of))
 }
 
-// endOf is what the page says of a session that has ended. A freeze ends an analyst's sessions. (4)
+// endOf is what the page says of a session that has ended. A freeze ends an analyst's sessions.
 func (c *Server) endOf(ctx context.Context, of account) problem {
-	if of.user != "" && !of.owner && c.o.Owner.IsFrozen(ctx, of.user) {
+	if of.user != "" && !of.owner && c.o.IsFrozen(ctx, of.user) { // (4) of the Owner's, this alone
 		return problem{Message: "this session has ended: the owner of the data has frozen your account", Hint: "Ask the owner. Answers are given again once the freeze is lifted."}
 	}
 	return problem{Message: "this session has ended", Hint: "Log in again."}

@@ -42,7 +42,7 @@ internal/eval: rewrite/plan rewrite/funcs internal/spool
 internal/spool:
 internal/sidetable:
 internal/owner: internal/policy internal/backend internal/engine/server internal/engine/watch/watches internal/ops budget/ledger proxy rewrite/pgsyntax
-internal/console: budget/ledger internal/owner rewrite/pgsyntax rewrite/funcs rewrite/plan
+internal/console: budget/ledger internal/owner proxy rewrite/pgsyntax rewrite/funcs rewrite/plan
 internal/ops: internal/engine/server budget/ledger
 mlext: mlext/data mlext/loss mlext/convex mlext/descent rewrite/pgsyntax rewrite/plan noise budget internal/base/secret internal/sidetable
 mlext/data:
