@@ -18,9 +18,12 @@ var dist embed.FS
 // file is a fixed file of the page, as it is sent.
 type file struct{ plain, zipped []byte }
 
-// files are the page's, each compressed once.
-func files() map[string]file {
-	out := map[string]file{}
+// fixedFiles are the page's, by path.
+type fixedFiles map[string]file
+
+// files compresses each once.
+func files() fixedFiles {
+	out := fixedFiles{}
 	root, err := fs.Sub(dist, "web/dist")
 	if err != nil {
 		panic(err) // the program was built without its page
@@ -54,9 +57,9 @@ func files() map[string]file {
 // kindsOfFiles are the media types; a path without an ending is the page.
 var kindsOfFiles = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
 
-// file serves one. There is nothing else to find.
-func (c *Server) file(w http.ResponseWriter, r *http.Request) {
-	f, ok := c.files[r.URL.Path]
+// ServeHTTP serves one. There is nothing else to find.
+func (all fixedFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f, ok := all[r.URL.Path]
 	if !ok {
 		http.NotFound(w, r)
 		return
@@ -74,7 +77,5 @@ func (c *Server) file(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", "gzip")
 		body = f.zipped
 	}
-	if _, err := w.Write(body); err != nil {
-		c.log.Debug("console: a file was not taken")
-	}
+	_, _ = w.Write(body) // whoever does not take it has left
 }

@@ -13,6 +13,12 @@ import (
 	"github.com/dpsql/dpsql/proxy"
 )
 
+// The connections that there are at once, and those of one address: so those who come from elsewhere have some.
+const (
+	maxConnections = 512
+	maxOfAddress   = maxConnections / 2
+)
+
 // limited is a listener that gives out only so many connections at once, and fewer to one address.
 type limited struct {
 	net.Listener

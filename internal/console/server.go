@@ -30,21 +30,18 @@ type Options struct {
 
 // The limits of what a client may send and hold.
 const (
-	maxBody        = 1 << 20
-	maxHeader      = 16 << 10
-	maxConnections = 512
-	maxOfAddress   = maxConnections / 2 // so that those who come from elsewhere have some
-	maxLogins      = 8                  // log-ins of one origin that are under way: each computes a key from its password here, which the proxy's own clients do themselves
-	maxKnown       = 10000              // pairs that are remembered, and ended sessions
-	maxRequests    = 8                  // of one session, under way: from before its text is read until its answer is written
-	maxAnswer      = 4 << 20            // bytes of an analyst's answer: while it is written it is in memory
+	maxBody     = 1 << 20
+	maxHeader   = 16 << 10
+	maxLogins   = 8       // log-ins of one origin that are under way: each computes a key from its password here, which the proxy's own clients do themselves
+	maxKnown    = 10000   // pairs that are remembered, and ended sessions
+	maxRequests = 8       // of one session, under way: from before its text is read until its answer is written
+	maxAnswer   = 4 << 20 // bytes of an analyst's answer: while it is written it is in memory
 )
 
 // Server is a console. It serves one listener, once.
 type Server struct {
 	o        Options
 	log      *slog.Logger
-	files    map[string]file
 	now      func() time.Time
 	mu       sync.Mutex
 	sessions map[string]*session // by id
@@ -68,7 +65,7 @@ func New(o Options) *Server {
 			*d.v = d.def
 		}
 	}
-	return &Server{o: o, log: o.Logger, files: files(), now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}, logins: map[origin]int{}, known: map[origin]bool{}, ends: map[string]int{}, lost: map[string]lost{}}
+	return &Server{o: o, log: o.Logger, now: time.Now, sessions: map[string]*session{}, links: map[secretHash]link{}, logins: map[origin]int{}, known: map[origin]bool{}, ends: map[string]int{}, lost: map[string]lost{}}
 }
 
 // Serve answers browsers on l until ctx ends. Then it accepts no more, gives running requests a moment, and ends all sessions.
@@ -122,7 +119,7 @@ type handler func(*session, http.ResponseWriter, *http.Request) (any, error)
 // handler is the whole page: fixed files and the endpoints, with the defences before both.
 func (c *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /", c.file)
+	mux.Handle("GET /", files())
 	mux.HandleFunc("POST /api/login", c.login)
 	mux.HandleFunc("POST /api/link", c.describeLink)
 	analysts, owners := c.endpoints()
