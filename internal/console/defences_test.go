@@ -15,9 +15,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/cryptotest"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -116,6 +118,43 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestRandom: whatever lets somebody in has at least 128 bits, all of crypto/rand, and no two are alike.
+func TestRandom(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	const bits128 = `[A-Z2-7]{26}` // in base32
+	seen := map[string]bool{}
+	check := func(what, form, secret string) {
+		t.Helper()
+		if !regexp.MustCompile("^"+form+"$").MatchString(secret) || seen[secret] {
+			t.Errorf("%s: %q is short or not new", what, secret)
+		}
+		seen[secret] = true
+	}
+	for range 3 {
+		check("an analyst's link", "#link="+bits128+bits128, s.console.Link("ann", time.Minute))
+		check("a link that lasts", "#link="+bits128+bits128, s.console.Link("ann", 0))
+		check("an owner's link", "#link="+bits128+bits128, s.console.OwnerLink("root", time.Minute))
+		for who, b := range map[string]*browser{"ann": s.login(t, "ann"), "the owner": s.owner(t)} {
+			id, token, _ := strings.Cut(b.token, ".")
+			check("the session of "+who, bits128, id)
+			check("the token of "+who, bits128, token)
+			check("the cookie of "+who, bits128, b.cookies[0].Value)
+		}
+	}
+	again := map[uint64]string{} // links are what crypto/rand gives, and nothing else
+	for _, seed := range []uint64{1, 2, 1} {
+		cryptotest.SetGlobalRandom(t, seed)
+		link := New(Options{}).Link("ann", time.Minute)
+		if was, ok := again[seed]; ok && was != link {
+			t.Errorf("%s, then %s of the same random bytes", was, link)
+		}
+		again[seed] = link
+	}
+	if again[1] == again[2] {
+		t.Errorf("%s of other random bytes", again[1])
+	}
+}
+
 // TestHeaders: whatever is answered forbids frames, sniffing, foreign scripts and caches of answers; cookies are for the console alone.
 func TestHeaders(t *testing.T) {
 	s := serve(t, clinic(t), nil)
@@ -124,16 +163,18 @@ func TestHeaders(t *testing.T) {
 		for _, method := range []string{"GET", "POST"} {
 			resp, _ := b.send(b.request(method, path, strings.NewReader("{}")))
 			h := resp.Header
-			csp := h.Get("Content-Security-Policy")
-			if h.Get("X-Frame-Options") != "DENY" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Cache-Control") == "" ||
-				!strings.Contains(csp, "default-src 'none'; script-src 'self';") || !strings.Contains(csp, "frame-ancestors 'none'") || !strings.Contains(csp, "base-uri 'none'") {
-				t.Errorf("%s %s: %v", method, path, h)
+			for name, want := range map[string]string{
+				"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+				"X-Frame-Options":         "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+				"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+				"Strict-Transport-Security": "", // this machine's other servers may have no TLS
+			} {
+				if got := h.Get(name); got != want {
+					t.Errorf("%s %s: %s is %q, not %q", method, path, name, got, want)
+				}
 			}
-			if h.Get("Strict-Transport-Security") != "" {
-				t.Errorf("%s %s: this machine's other servers are to have TLS", method, path)
-			}
-			if strings.HasPrefix(path, "/api/") && h.Get("Cache-Control") != "no-store" {
-				t.Errorf("%s %s is cached", method, path)
+			if kept := h.Get("Cache-Control"); kept != "no-store" && (kept != "no-cache" || strings.HasPrefix(path, "/api/")) {
+				t.Errorf("%s %s: caches are told %q", method, path, kept)
 			}
 		}
 	}
