@@ -47,8 +47,8 @@ func (a Account) who() string {
 	return a.Analyst
 }
 
-// Forecasts follow from a data set's charges alone: each budget is spent as it was on the average since its first charge of the present window. Where nothing is spent of the budgets that bind, there is none.
-func Forecasts(history []ledger.Spent, d DatasetOf, now time.Time) []Forecast {
+// forecasts follow from a data set's charges alone: each budget is spent as it was on the average since its first charge of the present window. Where nothing is spent of the budgets that bind, there is none.
+func forecasts(history []ledger.Spent, d DatasetOf, now time.Time) []Forecast {
 	first := map[string]time.Time{}
 	for _, s := range history {
 		if d.Start != nil && !s.Window.Equal(*d.Start) {

@@ -134,8 +134,8 @@ func (w *writer) head(opt InitOptions, candidates []Candidate, warnings []string
 	w.add("dataset: " + scalar(opt.Dataset) + "  # also the database name that clients connect to" + other)
 	place, note := opt.URL, ""
 	if opt.Backend == backendPostgres && hasPassword(opt.URL) {
-		place = "env:" + URLVariable
-		note = "  # the URL has a password, so it stays out of this file: export " + URLVariable + "=postgres://..."
+		place = "env:" + urlVariable
+		note = "  # the URL has a password, so it stays out of this file: export " + urlVariable + "=postgres://..."
 	}
 	if opt.Backend != backendPostgres && !filepath.IsAbs(place) {
 		note = "  # a path without / in front begins at this file's folder"

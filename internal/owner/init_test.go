@@ -20,7 +20,7 @@ var verifier = "SCRAM-SHA-256$4096:DgX+oQcXvunfkydyEfIa3A==$eNMjQFPtkxAePFg3vaSO
 // (prints the lines that it added with + and took away with -) and check (the last policy read and bound).
 func TestInit(t *testing.T) {
 	t.Setenv("ANALYST_VERIFIER", verifier)
-	t.Setenv(URLVariable, "postgres://reader:secret@db/x")
+	t.Setenv(urlVariable, "postgres://reader:secret@db/x")
 	datadriven.Walk(t, "testdata/init", func(t *testing.T, path string) {
 		var rels []sqltype.Relation
 		backend, last := "postgres", []byte(nil)
@@ -171,7 +171,7 @@ func TestPasswordStaysOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(out), url) != kept || strings.Contains(string(out), "hunter2") || strings.Contains(string(out), "env:"+URLVariable) == kept {
+		if strings.Contains(string(out), url) != kept || strings.Contains(string(out), "hunter2") || strings.Contains(string(out), "env:"+urlVariable) == kept {
 			t.Errorf("%s:\n%s", url, out)
 		}
 	}

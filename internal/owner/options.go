@@ -13,8 +13,8 @@ const (
 	backendFiles    = "files"
 )
 
-// URLVariable is the environment variable that a policy names instead of a URL with a password.
-const URLVariable = "DPSQL_DATABASE_URL"
+// urlVariable is the environment variable that a policy names instead of a URL with a password.
+const urlVariable = "DPSQL_DATABASE_URL"
 
 // InitOptions say how a first policy is written.
 type InitOptions struct {
@@ -39,7 +39,7 @@ func (o InitOptions) command(unit string) string {
 	case isVariable:
 		place = `"$` + name + `"`
 	case o.Backend == backendPostgres && hasPassword(o.URL):
-		place = `"$` + URLVariable + `"`
+		place = `"$` + urlVariable + `"`
 	case inComment(o.URL) == o.URL:
 		place = shellQuoted(o.URL)
 	}

@@ -18,19 +18,19 @@ import (
 	"github.com/dpsql/dpsql/budget/ledger"
 )
 
-// PlotFormats are the kinds of figures, by the ends of their files' names.
-var PlotFormats = []string{"svg", "png", "pdf"}
+// plotFormats are the kinds of figures, by the ends of their files' names.
+var plotFormats = []string{"svg", "png", "pdf"}
 
 // PlotFormat is the kind of figure that a file's name asks for.
 func PlotFormat(path string) (string, error) {
 	end := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-	if !slices.Contains(PlotFormats, end) {
-		return "", fmt.Errorf("%s: a figure's file ends in .%s", path, strings.Join(PlotFormats, ", ."))
+	if !slices.Contains(plotFormats, end) {
+		return "", fmt.Errorf("%s: a figure's file ends in .%s", path, strings.Join(plotFormats, ", ."))
 	}
 	return end, nil
 }
 
-// Plot draws a data set's spending until now in one of PlotFormats: everybody together and each analyst, as shares of the budget of a window, against its limit of 1. A window
+// Plot draws a data set's spending until now in one of plotFormats: everybody together and each analyst, as shares of the budget of a window, against its limit of 1. A window
 // begins at 0.
 func Plot(to io.Writer, format, dataset string, history []ledger.Spent, now time.Time) error {
 	if len(history) == 0 {
@@ -43,15 +43,15 @@ func Plot(to io.Writer, format, dataset string, history []ledger.Spent, now time
 	p.Y.Min, p.X.Tick.Marker = 0, times{}
 	legend := plot.NewLegend()
 	legend.Top, legend.Padding = true, vg.Points(2)
-	curves := Curves(history, now)
-	all := curves[0].Points
+	lines := curves(history, now)
+	all := lines[0].Points
 	limit, err := plotter.NewLine(plotter.XYs{{X: all[0].X, Y: 1}, {X: all[len(all)-1].X, Y: 1}})
 	if err != nil {
 		return err
 	}
 	limit.Color, limit.Dashes = color.RGBA{R: 200, A: 255}, []vg.Length{vg.Points(4), vg.Points(3)}
 	legend.Add("limit", limit)
-	for i, c := range curves {
+	for i, c := range lines {
 		line, err := plotter.NewLine(c.Points)
 		if err != nil {
 			return err
@@ -82,8 +82,8 @@ type Curve struct {
 	Points plotter.XYs `json:"points"`
 }
 
-// Curves are everybody's and each analyst's until now, by name. Each goes back to 0 where a window ends, and the last one stops there. Of no charge there are none.
-func Curves(history []ledger.Spent, now time.Time) []Curve {
+// curves are everybody's and each analyst's until now, by name. Each goes back to 0 where a window ends, and the last one stops there. Of no charge there are none.
+func curves(history []ledger.Spent, now time.Time) []Curve {
 	if len(history) == 0 {
 		return []Curve{}
 	}

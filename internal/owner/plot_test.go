@@ -22,7 +22,7 @@ func TestPlot(t *testing.T) {
 		{At: at(5, 5), Window: at(5, 1), Ends: at(6, 1), Analyst: "bob", Own: 0.1, All: 0.1}, // and nothing in April
 	}
 	for now, end := range map[time.Time]time.Time{at(5, 7): at(5, 7), at(9, 9): at(6, 1), at(1, 1): at(5, 5).Add(time.Second)} {
-		got := Curves(history, now)
+		got := curves(history, now)
 		xy := func(at time.Time, y float64) plotter.XY { return plotter.XY{X: seconds(at), Y: y} }
 		want := map[string]plotter.XYs{
 			"everybody": {xy(at(3, 2), 0.25), xy(at(3, 9), 0.75), xy(at(4, 1), 0), xy(at(5, 1), 0), xy(at(5, 5), 0.1), xy(end, 0.1)},

@@ -119,10 +119,10 @@ func (s *Service) OverTime(ctx context.Context) (OverTime, error) {
 	history := s.last
 	b, err := s.Budget()
 	now := time.Now()
-	out := OverTime{Curves: Curves(history, now), Forecasts: []Forecast{}}
+	out := OverTime{Curves: curves(history, now), Forecasts: []Forecast{}}
 	for _, d := range b.Datasets {
 		if d.Dataset == s.Policy().Dataset {
-			out.Forecasts = Forecasts(history, d, now)
+			out.Forecasts = forecasts(history, d, now)
 		}
 	}
 	return out, err
