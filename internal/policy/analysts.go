@@ -40,6 +40,9 @@ func (f *file) roles(n ast.Node) (out []role) {
 	return out
 }
 
+// everybody is what the owner's reports and pages call all analysts together.
+const everybody = "everybody"
+
 func (f *file) analysts(n ast.Node, roles []role) {
 	entries, ok := f.mapping(n, "analysts")
 	if !ok {
@@ -52,6 +55,9 @@ func (f *file) analysts(n ast.Node, roles []role) {
 			f.add(e.key.position, "an analyst's name has at most 63 letters, digits, _ . @ and -, not %q", clip(e.key.text))
 		}
 		a := &Analyst{at: e.key.position, Name: e.key.text, Epsilon: f.p.Budget.Epsilon, MaxQueryEpsilon: 10 * f.p.Query.Epsilon}
+		if strings.EqualFold(a.Name, everybody) {
+			f.add(a.at, "%s: this is what all analysts together are called, as where dpsql freeze stops everybody", what).hint("give this analyst another name")
+		}
 		if f.p.HasRole(a.Name) {
 			f.add(a.at, "%s: a role with a budget has this name too, so nobody could tell whom dpsql budget grant is for", what)
 		}
