@@ -261,6 +261,30 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
+// TestSimultaneousIntervals: the page is told which intervals hold in all rows at once: those of dpsql.simultaneous, and of rows that noisy numbers chose.
+func TestSimultaneousIntervals(t *testing.T) {
+	s := serve(t, clinic(t), nil)
+	b := s.login(t, "ann")
+	const of = "SELECT readmitted, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY days), dp_low(count(*)), rank() OVER (ORDER BY count(*)) FROM encounters GROUP BY readmitted"
+	for _, c := range []struct {
+		set, sql string
+		atOnce   bool
+	}{{"off", of, false}, {"on", of, true}, {"off", of + " ORDER BY count(*) LIMIT 2", true}} {
+		b.run("SET dpsql.simultaneous = " + c.set)
+		rows, intervals := rowsOf(t, b.run(c.sql))
+		if len(rows) < 2 {
+			t.Fatalf("%s: %d rows", c.sql, len(rows))
+		}
+		for _, list := range intervals {
+			for _, in := range list {
+				if in.AtOnce != (c.atOnce && (in.Low != nil || in.High != nil)) || in.Of == 1 && in.Low == nil {
+					t.Errorf("%s, simultaneous %s: %+v", c.sql, c.set, in)
+				}
+			}
+		}
+	}
+}
+
 // TestPlainIntervals: a noisy number that is neither rounded nor hidden has the interval of dp_low and dp_high in the same statement. Where there is none, the page is told why.
 func TestPlainIntervals(t *testing.T) {
 	s := serve(t, clinic(t), nil)

@@ -118,9 +118,10 @@ func TestAxes(t *testing.T) {
 		`steps(["2024-01-15", "2024-01-29", "2024-02-19"])`, `[0,2,5]`,
 		`steps(["2024-01-15"])`, `[0]`,
 		// NULL has no place among numbers and times: it is named beside the chart.
-		`notDrawn(columns("x n"), [...Array(25).keys()].map((i) => noisy(String(i), "5")).concat([noisy(null, "7")]), 1)`, `["Not on the axis of x: NULL: 7 (6 to 8)."]`,
-		`notDrawn(columns("d:time n"), [noisy("2024-01-01", null), noisy("infinity", "7")], 1)`, `["Not on the axis of d: infinity: 7 (6 to 8).","n is NULL in one row."]`,
-		`notDrawn(columns("g:text n"), [{ values: ["a", "1"], intervals: [, { of: 1, unknown: "it is put together of several answers" }] }], 1)`, `["The interval of n is not known: it is put together of several answers."]`,
+		`beside(columns("x n"), [...Array(25).keys()].map((i) => noisy(String(i), "5")).concat([noisy(null, "7")]), 1)`, `["Not on the axis of x: NULL: 7 (6 to 8)."]`,
+		`beside(columns("d:time n"), [noisy("2024-01-01", null), noisy("infinity", "7")], 1)`, `["Not on the axis of d: infinity: 7 (6 to 8).","n is NULL in one row."]`,
+		`beside(columns("g:text n"), [{ values: ["a", "1"], intervals: [, { of: 1, unknown: "it is put together of several answers" }] }], 1)`, `["The interval of n is not known: it is put together of several answers."]`,
+		`beside(columns("g:text n"), [{ values: ["a", "1"], intervals: [, { of: 1, low: 0, high: 2, at_once: true }] }], 1)`, `["The intervals of n hold in all rows at once with 95 %."]`,
 		// Points of a line may be more than bars.
 		`noChart(columns("x n"), [...Array(300).keys()].map((i) => row(String(i), "5")), 1)`, `""`,
 		`noChart(columns("g:text n"), [...Array(300).keys()].map((i) => row(String(i), "5")), 1)`, none+`it would have 300 bars. It has 200 at most."`,

@@ -19,6 +19,7 @@ type Interval struct {
 	High    *float64 `json:"high,omitempty"`
 	Why     string   `json:"why,omitempty"`     // of NULL
 	Unknown string   `json:"unknown,omitempty"` // of an interval without ends
+	AtOnce  bool     `json:"at_once,omitempty"` // it holds with those of the column's other rows at once with 95%
 	Part    bool     `json:"part,omitempty"`    // the number is dp_error, dp_low or dp_high itself, and has no interval
 }
 

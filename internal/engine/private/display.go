@@ -50,6 +50,7 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 	plain := r.plainIntervals(cols)
 	errors := r.errorRounder(cols)
 	r.widest = map[int]float64{}
+	atOnce := r.simultaneousRows() > 1
 	return func(in []sqltype.Value) ([]sqltype.Value, bool) {
 		row := pick(in)
 		for out, at := range addsUp {
@@ -109,7 +110,11 @@ func (r *Run) picker(cols []plan.ColID) (func(in []sqltype.Value) ([]sqltype.Val
 		errors(in, row)
 		if r.Session.Intervals {
 			intervals = slices.DeleteFunc(intervals, func(v answer.Interval) bool { return digits[v.Of] })
-			row = append(row, append(intervals, plain(in, row)...))
+			intervals = append(intervals, plain(in, row)...)
+			for i := range intervals {
+				intervals[i].AtOnce = atOnce && (intervals[i].Low != nil || intervals[i].High != nil)
+			}
+			row = append(row, intervals)
 		}
 		return row, true
 	}, nil

@@ -1,7 +1,7 @@
 // The answer: its notices, a table with each number's interval, and a chart.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Column, Interval, Row } from "./api";
-import { noChart, notDrawn } from "./axes";
+import { noChart, beside } from "./axes";
 import { firstValue, valueColumns } from "./columns";
 import { csv } from "./csv";
 import { drawToFit } from "./fit";
@@ -76,7 +76,7 @@ function Chart({ of, value }: { of: Result; value: number }) {
     <>
       {failed && <p class="said" role="alert">The chart cannot be drawn: {failed}</p>}
       <div class="chart" ref={place} />
-      {notDrawn(of.columns, of.rows, value).map((line) => <p class="said">{line}</p>)}
+      {beside(of.columns, of.rows, value).map((line) => <p class="said">{line}</p>)}
     </>
   );
 }

@@ -9,7 +9,7 @@ export interface Problem {
 }
 
 // Part is a line of EXPLAIN. One with a key is what an analyst needs first.
-export interface Part {
+interface Part {
   key?: string;
   text: string;
 }
@@ -37,6 +37,7 @@ export interface Interval {
   high?: number;
   why?: string; // of NULL
   unknown?: string; // why there are no ends
+  at_once?: boolean; // it holds with those of the column's other rows at once
   part?: boolean; // it is an error or an end of an interval itself
 }
 
@@ -128,7 +129,7 @@ export const cancel = () => ask("cancel");
 export const statements = () => ask<Table>("statements");
 export const schema = () => ask<{ columns: Table; settings: Table; functions: string[] }>("schema");
 
-export interface ValuesPage {
+interface ValuesPage {
   values: (string | null)[];
   next?: string; // none: this is the last
 }
@@ -136,14 +137,14 @@ export interface ValuesPage {
 // values is a page of a column's domain: of those that have a text in them.
 export const values = (of: { schema: string; table: string; column: string; text: string; after: string }) => ask<ValuesPage>("values", of);
 
-export interface Heard {
+interface Heard {
   notice(severity: string, text: string): void;
   progress(text: string): void;
   columns(list: Column[]): void;
   rows(list: Row[]): void;
 }
 
-export interface Done {
+interface Done {
   tag: string; // of the command
   left: string;
   schema: boolean; // it may be another now

@@ -11,7 +11,7 @@ const mostBars = 200;
 const mostPoints = 5000;
 const mostLines = 12;
 
-export interface Axes {
+interface Axes {
   key?: number; // the column along the axis; none: there is one row
   others: number[]; // the keys that make several charts, or lines, of it
   along: "labels" | "numbers" | "times";
@@ -64,8 +64,8 @@ export function noChart(columns: Column[], rows: Row[], value: number | undefine
 
 const range = (of: Interval | undefined, kind: Column["kind"]) => (of && between(of, kind) ? ` (${between(of, kind)})` : "");
 
-// notDrawn says what a chart lacks that the table has.
-export function notDrawn(columns: Column[], rows: Row[], value: number): string[] {
+// beside says what a chart does not show: what it lacks that the table has, and what its intervals promise together.
+export function beside(columns: Column[], rows: Row[], value: number): string[] {
   const of = axes(columns, rows);
   const said: string[] = [];
   const name = columns[value].name;
@@ -76,5 +76,6 @@ export function notDrawn(columns: Column[], rows: Row[], value: number): string[
   const nulls = rows.filter((r) => r.values[value] === null).length;
   if (nulls > 0) said.push(`${name} is NULL in ${nulls === 1 ? "one row" : nulls + " rows"}.`);
   for (const why of new Set(rows.map((r) => r.intervals[value]?.unknown).filter((w) => w))) said.push(`The interval of ${name} is not known: ${why}.`);
+  if (rows.some((r) => r.intervals[value]?.at_once)) said.push(`The intervals of ${name} hold in all rows at once with 95 %.`);
   return said;
 }

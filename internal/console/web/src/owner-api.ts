@@ -6,13 +6,13 @@ export interface Account {
   role?: string;
 }
 
-export interface Dataset {
+interface Dataset {
   data_set: string;
   accounts: Account[];
 }
 
 // Words are those of dpsql budget show. Each account has a row.
-export interface Words {
+interface Words {
   data_sets: { budget: string; columns: string[]; rows: string[][]; legend: string[] }[];
   lifetime: string;
   stops: string[];
@@ -55,7 +55,7 @@ export interface Filter {
   text: string;
 }
 
-export interface Release {
+interface Release {
   charge: number;
   statement: string;
   analyst: string;
