@@ -40,10 +40,19 @@ type session struct {
 // secrets are the two of a session that its page has.
 type secrets struct{ cookie, token secretHash }
 
-// areIn says whether a request has both. (1)
-func (s secrets) areIn(cookie *http.Cookie, token string) bool {
-	has, is := hashOf(cookie.Value), hashOf(token)
-	return subtle.ConstantTimeCompare(has[:], s.cookie[:])&subtle.ConstantTimeCompare(is[:], s.token[:]) == 1
+// secretsOf are a session's name and the secrets that a request has; false where one is missing.
+func secretsOf(r *http.Request) (id string, has secrets, ok bool) {
+	id, token, _ := strings.Cut(r.Header.Get("X-Dpsql-Token"), ".")
+	cookie, err := r.Cookie(cookiePrefix + id)
+	if err != nil {
+		return id, secrets{}, false
+	}
+	return id, secrets{hashOf(cookie.Value), hashOf(token)}, true
+}
+
+// are says whether both are a request's. It takes as long whichever differs.
+func (s secrets) are(has secrets) bool {
+	return subtle.ConstantTimeCompare(has.cookie[:], s.cookie[:])&subtle.ConstantTimeCompare(has.token[:], s.token[:]) == 1 // (1) both secrets are the session's
 }
 
 // lost is what is kept of an analyst's session that the proxy ended: its page is told why.
@@ -149,19 +158,12 @@ func (s *session) release() { <-s.inUse }
 
 // sessionOf is a request's session; nil where there is none, or it has ended.
 func (c *Server) sessionOf(r *http.Request) *session {
-	id, token, _ := strings.Cut(r.Header.Get("X-Dpsql-Token"), ".")
-	cookie, err := r.Cookie(cookiePrefix + id)
-	if err != nil {
-		return nil
-	}
+	id, has, ok := secretsOf(r)
 	c.mu.Lock()
 	s := c.sessions[id]
 	over := s != nil && c.isOver(s)
 	c.mu.Unlock()
-	if s == nil {
-		return nil
-	}
-	if !s.areIn(cookie, token) { // (1)
+	if !ok || s == nil || !s.are(has) { // (1) whoever lacks a secret of the session has none
 		return nil
 	}
 	if over {
@@ -292,12 +294,11 @@ func (c *Server) endAll() { c.endThose(func(*session) bool { return true }) }
 
 // lostBy is whose session a request was for that the proxy ended; the zero account where it had none.
 func (c *Server) lostBy(r *http.Request) account {
-	id, token, _ := strings.Cut(r.Header.Get("X-Dpsql-Token"), ".")
-	cookie, err := r.Cookie(cookiePrefix + id)
+	id, has, ok := secretsOf(r)
 	c.mu.Lock()
 	l := c.lost[id]
 	c.mu.Unlock()
-	if err != nil || !l.areIn(cookie, token) { // (1)
+	if !ok || !l.are(has) { // (1) only who had the session is told of its end
 		return account{}
 	}
 	return account{user: l.user}
