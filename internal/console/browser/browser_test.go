@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
@@ -209,6 +210,13 @@ func (p *tab) picture(name string) {
 	}
 }
 
+// keepSaved keeps what the page saves in window.saved, and the browser from saving it.
+func (p *tab) keepSaved() {
+	p.Helper()
+	p.do(browser.SetDownloadBehavior(browser.SetDownloadBehaviorBehaviorDeny))
+	p.do(chromedp.Evaluate(`window.saved = []; const make = URL.createObjectURL; URL.createObjectURL = (b) => (b.text().then((t) => window.saved.push(t)), make.call(URL, b)); true`, nil))
+}
+
 // accessible finds nothing that axe objects to.
 func (p *tab) accessible(where string) {
 	p.Helper()
@@ -317,7 +325,7 @@ func TestConsole(t *testing.T) {
 	p.until(`document.querySelector(".error")?.textContent.includes("canceling statement due to user request")`)
 
 	// Nothing of a statement or its answer becomes a script, a tag or a formula.
-	p.do(chromedp.Evaluate(`window.saved = []; URL.createObjectURL = (b) => (b.text().then((t) => window.saved.push(t)), "blob:none")`, nil))
+	p.keepSaved()
 	p.write(`SELECT '<img src=x onerror="window.pwned=1">' AS "<script>window.pwned=1</script>", '=1+1' AS "=2+2", 'a;=1', 'b;c";-2' AS "x;@y", 5 AS n`)
 	p.run()
 	p.until(`document.querySelector("td")?.textContent.includes("<img")`) // constants have no chart

@@ -72,7 +72,7 @@ func TestKeyboard(t *testing.T) {
 		p.do(chromedp.KeyEvent(kb.Enter))
 		p.until(`document.querySelector(".price dl")?.textContent.includes("Price") && document.activeElement.matches(".cm-content")`)
 		p.fits(at + "price")
-		p.do(chromedp.Evaluate(`window.saved = []; URL.createObjectURL = (b) => (b.text().then((t) => window.saved.push(t)), "blob:none")`, nil))
+		p.keepSaved()
 		p.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(2)), chromedp.KeyEvent(fmt.Sprintf("SELECT gender, count(*) FROM patients WHERE patient_id > %d GROUP BY gender", i)), chromedp.KeyEvent(kb.Escape))
 		p.until(`/Price0\.5/.test(document.querySelector(".price dl")?.textContent)`)
 		p.press("Run")
