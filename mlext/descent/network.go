@@ -1,8 +1,6 @@
 package descent
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"math"
 
 	"github.com/dpsql/dpsql/mlext/data"
@@ -91,11 +89,7 @@ func (n *Network) Start() []float64 {
 	list, size := n.Layers()
 	theta := make([]float64, size)
 	for _, l := range list[:len(list)-1] {
-		reach := math.Sqrt(6 / float64(l.In-1+l.Out))
-		for j := l.Out; j < l.In*l.Out; j++ {
-			h := sha256.Sum256(binary.BigEndian.AppendUint64(nil, uint64(l.From+j))) //nolint:gosec // a place
-			theta[l.From+j] = reach * (float64(binary.BigEndian.Uint64(h[:])>>11)/(1<<52) - 1)
-		}
+		glorot(theta, l.From+l.Out, (l.In-1)*l.Out, l.In-1+l.Out)
 	}
 	return theta
 }

@@ -156,3 +156,18 @@ func Squares(list []float64) (sum float64) {
 	}
 	return sum
 }
+
+// AxpySingle adds r x to g, in single precision.
+func AxpySingle(r float32, x, g []float32) {
+	blas32.Implementation().Saxpy(len(x), r, x, 1, g, 1)
+}
+
+// Tanh is the hyperbolic tangent in single precision, to 2^-21, by a quotient of polynomials; of NaN it is NaN.
+func Tanh(x float32) float32 {
+	const end = 7.90531110763549805
+	x = max(-end, min(end, x))
+	y := x * x
+	p := x * ((((((-2.76076847742355e-16*y+2.00018790482477e-13)*y-8.60467152213735e-11)*y+5.12229709037114e-08)*y+1.48572235717979e-05)*y+6.37261928875436e-04)*y + 4.89352455891786e-03)
+	q := ((1.19825839466702e-06*y+1.18534705686654e-04)*y+2.26843463243900e-03)*y + 4.89352518554385e-03
+	return max(-1, min(1, p/q))
+}
