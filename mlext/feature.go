@@ -33,6 +33,7 @@ type Feature struct {
 	To      int64    `json:"to"`
 	Type    string   `json:"type"`             // PostgreSQL's, for predictions
 	Length  int      `json:"length,omitempty"` // of an array of numbers, each as above; 0: no array
+	Shape   []int    `json:"shape,omitempty"`  // of an array: its dimensions, whose product is Length
 	// Bins are the ends of a number's bins, but the last one's, in a model that has them.
 	Bins []float64 `json:"bins,omitempty"`
 }

@@ -54,7 +54,7 @@ func labelled(t *testing.T, model, with string, target Feature) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Plan(spec, []Feature{{Name: "x", Hi: 1, To: 1}}, target, 1, 1000)
+	p, err := Plan(spec, []Feature{{Name: "x", Hi: 1, To: 1, Length: 169, Shape: []int{13, 13}}}, target, 1, 1000)
 	if err != nil {
 		t.Fatalf("%s of %+v: %v", model, target, err)
 	}
@@ -64,7 +64,7 @@ func labelled(t *testing.T, model, with string, target Feature) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, y := p.encode([]int64{0, n}, nil)
+		x, y := p.encode(append(make([]int64, 169), n), nil)
 		if err := b.Add(1, x, y); err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	classWeights = "class_weights"
-	hiddenLayers = "hidden"
+	classWeights  = "class_weights"
+	hiddenLayers  = "hidden"
+	filtersOption = "filters"
+	temperature   = "temperature"
 
 	logisticRegression = "logistic_regression"
 )
@@ -21,6 +23,7 @@ type family struct {
 	aliases []string
 	target  outcome // "": of what the target is
 	network bool    // hidden layers, which no method trains but noisy gradients
+	images  bool    // a network over one image
 	shares  bool    // its scores are those of a probability
 	options []string
 	loss    func(s *Spec, t *Feature) (*loss.Loss, error)
@@ -36,15 +39,19 @@ var families = []family{
 	{name: "poisson_regression", aliases: []string{"poisson"}, target: aCount, options: []string{binsOption, "residual_clip"}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
 		return loss.Poisson(t.Hi, s.number("residual_clip", math.Max(1, t.Hi/4)))
 	}},
-	{name: "mlp", aliases: []string{"neural_network", "dnn"}, network: true, options: []string{hiddenLayers, "activation", "residual_clip", classWeights}, loss: func(s *Spec, t *Feature) (*loss.Loss, error) {
-		switch naturalOutcome(t) {
-		case oneOfTwo:
-			return loss.Logistic(), nil
-		case oneOfSeveral:
-			return loss.Softmax(len(t.Levels)), nil
-		}
-		return loss.Squared(s.number("residual_clip", 1)), nil
-	}},
+	{name: "mlp", aliases: []string{"neural_network", "dnn"}, network: true, options: []string{hiddenLayers, "activation", "residual_clip", classWeights}, loss: networkLoss},
+	{name: "cnn", aliases: []string{"convolutional_network"}, network: true, images: true, options: []string{filtersOption, hiddenLayers, temperature, "residual_clip", classWeights}, loss: networkLoss},
+}
+
+// networkLoss is the loss of a network, by what its target is.
+func networkLoss(s *Spec, t *Feature) (*loss.Loss, error) {
+	switch naturalOutcome(t) {
+	case oneOfTwo:
+		return loss.Logistic(), nil
+	case oneOfSeveral:
+		return loss.Softmax(len(t.Levels)), nil
+	}
+	return loss.Squared(s.number("residual_clip", 1)), nil
 }
 
 // naturalOutcome is what a target is without a word about it.

@@ -41,11 +41,12 @@ func TestKinds(t *testing.T) {
 	for _, f := range families {
 		m, names := released(t, f.name)
 		for what, use := range uses {
-			if err := use(m, names); err != nil {
+			inSQL := what == "dp_predict" || what == "EVALUATE"
+			if err := use(m, names); (err != nil) != (f.images && inSQL) {
 				t.Errorf("%s: %s: %v", f.name, what, err)
 			}
 		}
-		if _, err := m.Predict(names, true); (err == nil) != f.of(&m.Target).shares {
+		if _, err := m.Predict(names, true); (err == nil) != (f.of(&m.Target).shares && !f.images) {
 			t.Errorf("%s: dp_predict_proba: %v", f.name, err)
 		}
 		for _, kind := range []string{"", "transformer", f.aliases[0]} {

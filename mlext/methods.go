@@ -242,6 +242,9 @@ const mostDrift = 0.003
 // clip shortens mostly the gradients of the rarer class, and predicts too little of it. It is half of that where noise would outweigh
 // this: with many parameters, few people and a small epsilon. The gradients of a network have no bound.
 func (t *Training) usualClip(p *descent.Plan) float64 {
+	if t.family.images {
+		return imageClip
+	}
 	if t.family.network {
 		return networkClip
 	}
@@ -273,9 +276,17 @@ func planDescent(t *Training) (run, error) {
 		t.architecture()
 		p.LearningRate = s.number("learning_rate", networkRate[p.Adam]*(1-p.Momentum))
 	}
+	if t.family.images {
+		p.LearningRate = s.number("learning_rate", imageRate[p.Adam]*(1-p.Momentum))
+		if t.Method != "dp_gd" {
+			p.Rate = s.number("sampling_rate", imageSampling)
+		}
+	}
 	t.clipping(p)
 	steps := float64(usualSteps)
 	switch {
+	case t.family.images:
+		steps = imageSteps
 	case t.family.network:
 		steps = networkSteps
 	case s.Noise() == 0 && t.Epsilon < 0.3:

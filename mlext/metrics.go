@@ -44,6 +44,9 @@ func (m *Model) Scoring(features []string, target string, public bool) (*Scoring
 		return nil, err
 	}
 	s := &Scoring{model: m, of: of}
+	if of.images {
+		return nil, m.notInSQL()
+	}
 	if of.target.classes() {
 		return s, s.classes(features, target, public)
 	}

@@ -18,7 +18,7 @@ import (
 var wordsAllowed = map[string][]string{"missing": {"drop", "middle"}, "schedule": {"constant", "linear", "cosine"}, "clipping": {"fixed", "adaptive", "automatic"}, "activation": {"tanh", "relu", "elu"}}
 
 // listsAllowed are the options that are lists.
-var listsAllowed = map[string]func(*Spec, pgsyntax.Option) error{classWeights: (*Spec).readWeights, hiddenLayers: (*Spec).readHidden}
+var listsAllowed = map[string]func(*Spec, pgsyntax.Option) error{classWeights: (*Spec).readWeights, hiddenLayers: (*Spec).readHidden, filtersOption: (*Spec).readFilters}
 
 var always = []string{"epsilon", "price", "delta", "max_rows_per_unit", "missing", "split"}
 
@@ -61,6 +61,9 @@ func Read(n *pgsyntax.Train) (*Spec, error) {
 	}
 	if f.network && s.hidden == nil {
 		s.hidden = usualHidden
+	}
+	if f.images && s.filters == nil {
+		s.filters = usualFilters
 	}
 	return s, nil
 }
@@ -182,6 +185,9 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 			return nil, err
 		}
 	}
+	if err := t.oneImage(); err != nil {
+		return nil, err
+	}
 	t.width = 1
 	for i := range features {
 		t.parts = append(t.parts, features[i].partitions(t.bins()))
@@ -192,7 +198,11 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 		return nil, err
 	}
 	if n := t.size(); n > mostParameters {
-		return nil, sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, the limit is %d", n, mostParameters).WithHint("Use fewer features, or columns with fewer values.")
+		err := sqlerr.New(sqlerr.TooComplex, "the model has %d parameters, the limit is %d", n, mostParameters)
+		if f.images {
+			return nil, err.WithHint("%s", t.fewerUnits())
+		}
+		return nil, err.WithHint("Use fewer features, or columns with fewer values.")
 	}
 	if t.hasBins() {
 		t.fact("bins", "%d", t.bins())

@@ -20,13 +20,15 @@ type Model struct {
 	Target   Feature   `json:"target"`
 	Features []Feature `json:"features"`
 	// Scores has one entry a linear score: of a class where there are several, of a unit of the first hidden layer of a network.
-	Scores  []Score  `json:"scores"`
-	Layers  []Layer  `json:"layers,omitempty"` // of a network, over the Scores
-	Card    []Fact   `json:"card"`
-	Split   *Split   `json:"split,omitempty"`
-	Form    int      `json:"form"`              // in which it is stored
-	Sources []Source `json:"sources,omitempty"` // what its query read; none of one stored before models had them
-	Fill    bool     `json:"fill,omitempty"`    // a NULL number is read as the middle of its range, as it was in training
+	Scores []Score `json:"scores"`
+	Layers []Layer `json:"layers,omitempty"` // of a network, over the Scores
+	// Convolutions are those of a network over an image, in place of Scores: its first Layer is over the maxima of the last one.
+	Convolutions []Convolution `json:"convolutions,omitempty"`
+	Card         []Fact        `json:"card"`
+	Split        *Split        `json:"split,omitempty"`
+	Form         int           `json:"form"`              // in which it is stored
+	Sources      []Source      `json:"sources,omitempty"` // what its query read; none of one stored before models had them
+	Fill         bool          `json:"fill,omitempty"`    // a NULL number is read as the middle of its range, as it was in training
 }
 
 // Source is a table that a model's query read, and the columns of it that it read.
@@ -123,6 +125,9 @@ func (m *Model) Predict(args []string, probability bool) (string, error) {
 	}
 	if probability && !of.shares {
 		return "", of.noProbability()
+	}
+	if of.images {
+		return "", m.notInSQL()
 	}
 	args = m.typed(args)
 	length := 0
@@ -336,10 +341,15 @@ func (m *Model) whole() error {
 	if of.target == oneOfSeveral {
 		scores = len(m.Target.Levels)
 	}
-	if m.outputs() != scores || len(m.Features) == 0 || of.network != (len(m.Layers) > 0) {
+	if m.outputs() != scores || len(m.Features) == 0 || of.network != (len(m.Layers) > 0) || of.images != m.IsOfImages() {
 		return fmt.Errorf("mlext: a stored model has %d scores of %d, %d features", m.outputs(), scores, len(m.Features))
 	}
 	in := len(m.Scores)
+	if m.IsOfImages() {
+		if in, err = m.wholeImages(); err != nil {
+			return err
+		}
+	}
 	for _, l := range m.Layers {
 		if len(l.Coefficients) != len(l.Biases) || slices.ContainsFunc(l.Coefficients, func(c []float64) bool { return len(c) != in }) {
 			return fmt.Errorf("mlext: a layer of a stored model is not whole")

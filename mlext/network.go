@@ -54,7 +54,10 @@ func (t *Training) network() *descent.Network {
 }
 
 func (t *Training) learner() descent.Learner {
-	if t.family.network {
+	switch {
+	case t.family.images:
+		return t.images()
+	case t.family.network:
 		return t.network()
 	}
 	return descent.NewLinear(t.Loss, t.width)
@@ -62,11 +65,15 @@ func (t *Training) learner() descent.Learner {
 
 // size is the number of parameters.
 func (t *Training) size() int {
-	if !t.family.network {
-		return t.width * t.Loss.Outputs
+	switch {
+	case t.family.images:
+		_, _, size, _ := t.images().Shape()
+		return size
+	case t.family.network:
+		_, size := t.network().Layers()
+		return size
 	}
-	_, size := t.network().Layers()
-	return size
+	return t.width * t.Loss.Outputs
 }
 
 // layers are those after the first, of all parameters.
@@ -89,12 +96,20 @@ func (t *Training) layers(theta []float64) (out []Layer) {
 
 // architecture are the facts of a network.
 func (t *Training) architecture() {
+	if t.family.images {
+		for i, f := range t.images().Filters {
+			t.fact(fmt.Sprintf("convolution %d", i+1), "%d filters of %d by %d, stride %d, and the maximum of 2 by 2", f.Count, f.Size, f.Size, f.Stride)
+		}
+		t.fact(temperature, "%g", t.images().Temper)
+	}
 	units := make([]string, len(t.Spec.hidden))
 	for i, n := range t.Spec.hidden {
 		units[i] = strconv.Itoa(n)
 	}
 	t.fact("hidden layers", "%s", strings.Join(units, ", "))
-	t.fact("activation", "%s", t.network().Activation)
+	if !t.family.images {
+		t.fact("activation", "%s", t.network().Activation)
+	}
 	t.fact("parameters", "%d", t.size())
 }
 

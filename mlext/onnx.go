@@ -23,6 +23,23 @@ func (m *Model) ONNX() ([]byte, error) {
 	for i := range m.Features {
 		g.feature(m, i)
 	}
+	var scores string
+	if m.IsOfImages() {
+		scores = g.images(m)
+	} else {
+		scores = g.first(m)
+	}
+	for i := range m.Layers {
+		scores = g.layer(&m.Layers[i], i+1, len(m.Layers), scores)
+	}
+	if err := g.says(m, of); err != nil {
+		return nil, err
+	}
+	return g.model(m), nil
+}
+
+// first adds the linear scores of the features.
+func (g *graph) first(m *Model) string {
 	intercepts := make([]float64, len(m.Scores))
 	for k, s := range m.Scores {
 		intercepts[k] = s.Intercept
@@ -36,17 +53,12 @@ func (m *Model) ONNX() ([]byte, error) {
 		scores = "/scores0"
 	}
 	g.node("Add", "", []string{"/products", "/intercepts"}, scores)
-	for i := range m.Layers {
-		scores = g.layer(&m.Layers[i], i+1, len(m.Layers), scores)
-	}
-	if err := g.says(m, of); err != nil {
-		return nil, err
-	}
-	return g.model(m), nil
+	return scores
 }
 
 // ONNX's types of elements.
 const (
+	onnxFloat  = 1
 	onnxInt64  = 7
 	onnxString = 8
 	onnxBool   = 9

@@ -23,7 +23,7 @@ const alwaysShort = 200
 
 // Predictable refuses, before anything is spent, a training whose model no statement could predict by or evaluate: most is how long the text of one expression may be, and products how many the database computes of a row of a network. It writes the expressions of a model whose coefficients have all their digits.
 func (t *Training) Predictable(most, products int) error {
-	if t.size() <= alwaysShort && !t.family.network {
+	if t.size() <= alwaysShort && !t.family.network || t.family.images { // what no statement writes is not too long
 		return nil
 	}
 	if n := t.products(); t.family.network && n > products {

@@ -17,6 +17,7 @@ type Spec struct {
 	words                       map[string]string
 	weights                     []float64 // of the target's values, in their order; the largest is 1
 	hidden                      []int     // units of a network's hidden layers
+	filters                     []int     // of its convolutions
 	at                          map[string]pgsyntax.Pos
 	targetAt                    pgsyntax.Pos
 }

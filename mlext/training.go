@@ -41,6 +41,9 @@ func (t *Training) fact(name, format string, args ...any) {
 
 // model turns parameters over encoded features into coefficients of the features: post-processing.
 func (t *Training) model(theta []float64, step float64) *Model {
+	if t.family.images {
+		return t.imageModel(theta)
+	}
 	k, by := t.Loss.Outputs, t.scale*t.gain()
 	if t.family.network {
 		k = t.Spec.hidden[0]
@@ -93,8 +96,10 @@ func (t *Training) model(theta []float64, step float64) *Model {
 // A number that is predicted would be another one for a shortened row: there all rows that the policy allows must fit.
 func (t *Training) classes() bool { return t.family.target.classes() }
 
-// isFromZero says that a number is coded from 0 to 2 and not from -1 to 1: where its range begins at 0, as that of amounts, counts and brightness, which are 0 or small in most rows and take nothing of a row's norm then.
-func (t *Training) isFromZero(f *Feature) bool { return t.classes() && f.Levels == nil && f.Lo == 0 }
+// isFromZero says that a number is coded from 0 to 2 and not from -1 to 1: where its range begins at 0, as that of amounts, counts and brightness, which are 0 or small in most rows and take nothing of a row's norm then. Elements of images are always coded so.
+func (t *Training) isFromZero(f *Feature) bool {
+	return t.family.images || t.classes() && f.Levels == nil && f.Lo == 0
+}
 
 // gain is what a network multiplies a row by, so that its features are about as long as they were before rowScale: a power of two, which moves no feature off its grid.
 func (t *Training) gain() float64 {

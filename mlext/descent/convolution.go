@@ -17,7 +17,8 @@ type Convolution struct {
 	Filters                 []Filters
 	Hidden                  []int
 	Temper                  float64
-	Loss                    *loss.Loss
+	Outputs                 int        // scores
+	Loss                    *loss.Loss // nil where nothing is trained
 }
 
 // Filters are the filters of one convolution: Count of Size by Size, at every Stride-th place. Padded ones go over the image's edge, where there are zeros, so that there are as many places as an image has, by Stride.
@@ -61,7 +62,7 @@ func (c *Convolution) Shape() (convs []Conv, dense []Layer, size int, ok bool) {
 		convs = append(convs, v)
 	}
 	in := h*w*channels + 1
-	for _, out := range append(append([]int(nil), c.Hidden...), c.Loss.Outputs) {
+	for _, out := range append(append([]int(nil), c.Hidden...), c.Outputs) {
 		dense = append(dense, Layer{size, in, out})
 		size += in * out
 		in = out + 1
@@ -236,9 +237,9 @@ func (c *conv) backwards(biases []float64) {
 	}
 }
 
-// scores passes a row forwards: the scores are the last layer's residuals.
-func (g *convolutionGradient) scores(x []float32) {
-	values, gain := x[1:], float32(g.network.Gain)
+// scores passes elements forwards: the scores are the last layer's residuals.
+func (g *convolutionGradient) scores(values []float32) {
+	gain := float32(g.network.Gain)
 	for i := range g.convs {
 		c := &g.convs[i]
 		c.read(values, gain)
@@ -266,7 +267,7 @@ func (g *convolutionGradient) slope(v float64) float64 { return float64(g.half) 
 
 // Row passes a row forwards and its residuals backwards.
 func (g *convolutionGradient) Row(x []float32, _, y float64) float64 {
-	g.scores(x)
+	g.scores(x[1:])
 	last := len(g.layers) - 1
 	g.network.Loss.Residuals(g.layers[last].residuals, y)
 	square := 0.0
@@ -338,5 +339,14 @@ func (g *convolutionGradient) Add(_ []float32, sum []float64) {
 	for i := range g.layers {
 		l := &g.layers[i]
 		kernel.DenseOuter(l.reads, l.residuals, sum[l.from:l.from+len(l.theta)])
+	}
+}
+
+// Scores returns the scores of images at parameters, for one goroutine. Elements are those of a row, without the intercept's.
+func (c *Convolution) Scores(theta []float64) func(elements []float32) []float64 {
+	g := c.at(theta)
+	return func(elements []float32) []float64 {
+		g.scores(elements)
+		return g.layers[len(g.layers)-1].residuals
 	}
 }

@@ -18,9 +18,9 @@ import (
 // convolutions are small ones: of one and two convolutions, padded or not, of one channel and several, of one score and several.
 func convolutions() []*Convolution {
 	return []*Convolution{
-		{Height: 5, Width: 6, Channels: 1, Gain: 3, Filters: []Filters{{3, 3, 2, true}}, Hidden: []int{3}, Temper: 2, Loss: loss.Logistic()},
-		{Height: 6, Width: 5, Channels: 2, Gain: 4, Filters: []Filters{{2, 3, 1, true}, {3, 2, 1, false}}, Hidden: []int{4}, Temper: 3, Loss: loss.Softmax(3)},
-		{Height: 5, Width: 5, Channels: 1, Gain: 2, Filters: []Filters{{2, 2, 1, false}}, Hidden: []int{3, 2}, Temper: 1, Loss: loss.Squared(0.5)},
+		{Height: 5, Width: 6, Channels: 1, Gain: 3, Filters: []Filters{{3, 3, 2, true}}, Hidden: []int{3}, Temper: 2, Outputs: 1, Loss: loss.Logistic()},
+		{Height: 6, Width: 5, Channels: 2, Gain: 4, Filters: []Filters{{2, 3, 1, true}, {3, 2, 1, false}}, Hidden: []int{4}, Temper: 3, Outputs: 3, Loss: loss.Softmax(3)},
+		{Height: 5, Width: 5, Channels: 1, Gain: 2, Filters: []Filters{{2, 2, 1, false}}, Hidden: []int{3, 2}, Temper: 1, Outputs: 1, Loss: loss.Squared(0.5)},
 	}
 }
 
@@ -101,7 +101,7 @@ func convTheta(rng *rand.Rand, c *Convolution) []float64 {
 
 // TestConvolutionSize: the network that cnn trains without options has the parameters of Papernot et al., and images that no square of scores is left of are none.
 func TestConvolutionSize(t *testing.T) {
-	c := &Convolution{Height: 28, Width: 28, Channels: 1, Filters: Papernot2021(), Hidden: []int{32}, Loss: loss.Softmax(10)}
+	c := &Convolution{Height: 28, Width: 28, Channels: 1, Filters: Papernot2021(), Hidden: []int{32}, Outputs: 10, Loss: loss.Softmax(10)}
 	convs, dense, size, ok := c.Shape()
 	if !ok || size != 26010 || convs[0].Height != 14 || convs[1].Height != 5 || dense[0].In != 4*4*32+1 {
 		t.Errorf("%v, %v: %d parameters", convs, dense, size)
@@ -264,7 +264,7 @@ func TestConvolutionZeroGradient(t *testing.T) {
 // TestConvolutionTrains: it learns which half of an image is bright.
 func TestConvolutionTrains(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62))
-	c := &Convolution{Height: 6, Width: 6, Channels: 1, Gain: 6, Filters: []Filters{{4, 3, 1, true}}, Hidden: []int{4}, Temper: 2, Loss: loss.Logistic()}
+	c := &Convolution{Height: 6, Width: 6, Channels: 1, Gain: 6, Filters: []Filters{{4, 3, 1, true}}, Hidden: []int{4}, Temper: 2, Outputs: 1, Loss: loss.Logistic()}
 	var rows []rowOf
 	for u := range 200 {
 		r := rowOf{unit: int64(u), x: make([]float64, c.width()), y: float64(u % 2)}
@@ -283,7 +283,7 @@ func TestConvolutionTrains(t *testing.T) {
 	}
 	g, right := c.at(theta), 0
 	for u := range table.Units() {
-		g.scores(table.Row(u))
+		g.scores(table.Row(u)[1:])
 		if z := g.layers[len(g.layers)-1].residuals[0]; (z > 0) == (table.Target(u) == 1) {
 			right++
 		}
@@ -310,7 +310,7 @@ func TestTanh(t *testing.T) {
 
 // BenchmarkConvolution is a step of the network of 26,010 parameters over as many pixels as MNIST has, a fifth of them not 0, with clip and noise.
 func BenchmarkConvolution(b *testing.B) {
-	c := &Convolution{Height: 28, Width: 28, Channels: 1, Gain: 28, Filters: Papernot2021(), Hidden: []int{32}, Temper: 2, Loss: loss.Softmax(10)}
+	c := &Convolution{Height: 28, Width: 28, Channels: 1, Gain: 28, Filters: Papernot2021(), Hidden: []int{32}, Temper: 2, Outputs: 10, Loss: loss.Softmax(10)}
 	table := filled(b, 2000, 785, 10, 1, 0.2)
 	n, err := noise.NewSource().Normal(Unit)
 	if err != nil {

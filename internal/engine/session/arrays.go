@@ -22,6 +22,7 @@ func (s *Session) Array(q *plan.Query, o plan.Output, f mlext.Feature, name stri
 	}
 	e := info.Table.Columns[info.Attr].Elements
 	f.Length, f.Lo, f.Hi = e.Length, e.Range.Lo.InexactFloat64(), e.Range.Hi.InexactFloat64()
+	f.Shape = e.Shape
 	r := ReadingOf(&f)
 	f.From, f.To = r.Lo, r.Hi
 	return f, fmt.Sprintf("CASE WHEN %s IS NOT NULL THEN 1 ELSE 0 END", name), nil
