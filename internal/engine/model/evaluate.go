@@ -49,7 +49,7 @@ func (e *Evaluation) Columns() []answer.Column {
 }
 
 // prepareEvaluate checks it.
-func prepareEvaluate(ctx context.Context, s *session.Session, n *pgsyntax.Evaluate, explain *pgsyntax.Explain, ask innerQuery) (*Evaluation, error) {
+func prepareEvaluate(ctx context.Context, s *session.Session, n *pgsyntax.Evaluate, explain *pgsyntax.Explain, ask innerQuery) (session.Kind, error) {
 	e := &Evaluation{Session: s, Node: n, explain: explain, Ask: ask, literals: s.Values}
 	for _, o := range n.With {
 		v, err := strconv.ParseFloat(o.Values[0].Text, 64)
@@ -71,6 +71,13 @@ func prepareEvaluate(ctx context.Context, s *session.Session, n *pgsyntax.Evalua
 			return nil, err.At(int(o.Values[0].Pos))
 		}
 		e.price = v
+	}
+	stored, err := catalog.UsableModel(ctx, s, mlext.Name{Owner: n.Owner.Text, Text: n.Name.Text})
+	if err != nil {
+		return nil, err
+	}
+	if stored.Model.IsOfImages() {
+		return prepareImages(ctx, e, stored.Model)
 	}
 	return e, e.with(func() error {
 		p, _, _, err := e.Prepare(ctx)

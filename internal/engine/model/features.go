@@ -76,7 +76,11 @@ func (t *Training) BindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 	}
 	a := t.Analysis
 	if a.MaxRows == 0 {
-		return nil, target, 0, sqlerr.New(sqlerr.InvalidParam, "it is not known how many rows of one person there are").At(int(n.Pos)).WithHint("WITH (max_rows_per_unit = 4) keeps four of each person's rows, or ask the owner for max_rows_per_unit.")
+		keeps := "WITH (max_rows_per_unit = 4)"
+		if t.purpose == ForEvaluation {
+			keeps = "SET dpsql.clip = 4"
+		}
+		return nil, target, 0, sqlerr.New(sqlerr.InvalidParam, "it is not known how many rows of one person there are").At(int(n.Pos)).WithHint("%s keeps four of each person's rows, or ask the owner for max_rows_per_unit.", keeps)
 	}
 	for i := range list {
 		m := a.Measures[a.Formulas[i].Sum]
@@ -105,7 +109,7 @@ func (t *Training) BindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 }
 
 func (t *Training) analyze(ctx context.Context, q *pgsyntax.Select, asks []string, columns int, most uint64) (*sensitivity.Analysis, error) {
-	a, err := AnalyzeRows(ctx, t.Session, RowsQuery{Query: q, Asks: asks, Columns: columns, Most: most, Split: t.Split, For: ForTraining, Literals: &t.literals})
+	a, err := AnalyzeRows(ctx, t.Session, RowsQuery{Query: q, Asks: asks, Columns: columns, Most: most, Split: t.Split, For: t.purpose, Literals: &t.literals})
 	if err == nil && len(a.Formulas) < columns {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "two columns of the query are the same").At(int(q.Pos)).WithHint("Name each once: a model learns nothing from a copy.")
 	}

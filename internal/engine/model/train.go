@@ -46,6 +46,7 @@ type Training struct {
 	sources  []mlext.Source
 	key      ledger.Hash
 	replan   func(*mlext.Spec) (*mlext.Training, error) // the same training under other options
+	purpose  Purpose                                    // what the rows are read for
 	shown    shownAs
 }
 
@@ -73,7 +74,7 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, li
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, literals: literals, shown: shownAs{explain: explain}}
+	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, literals: literals, shown: shownAs{explain: explain}, purpose: ForTraining}
 	if spec.Split > 0 {
 		t.Split = sensitivity.Split{Salt: rand.Text(), Fraction: spec.Split}
 	}
