@@ -152,6 +152,12 @@ func (m *Model) notInSQL() error {
 		WithHint("EVALUATE DP MODEL %[1]s ON SELECT ... tells how exact it is, EXPORT DP MODEL %[1]s AS onnx is for other programs.", pgsyntax.QuoteIdent(m.Name))
 }
 
+// ScoresOfImages returns the scores of images, whose elements are from 0 to 1, for one goroutine. Each call overwrites those of the last.
+func (m *Model) ScoresOfImages() func(elements []float32) []float64 {
+	c, theta := m.networkOfImages()
+	return c.Scores(theta)
+}
+
 // networkOfImages is the released network, and its parameters.
 func (m *Model) networkOfImages() (*descent.Convolution, []float64) {
 	c := &descent.Convolution{Gain: 1, Temper: 2}

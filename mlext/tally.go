@@ -93,8 +93,7 @@ func (t *Training) tallyNoise(multiplier float64) float64 {
 
 // Tally begins the counting.
 func (t *Training) Tally(m *Model) (*Tally, error) {
-	c, theta := m.networkOfImages()
-	y := &Tally{plan: t, scoring: &Scoring{model: m, of: t.family}, scores: c.Scores(theta), elements: make([]float32, m.Features[0].Length)}
+	y := &Tally{plan: t, scoring: &Scoring{model: m, of: t.family}, scores: m.ScoresOfImages(), elements: make([]float32, m.Features[0].Length)}
 	switch k := m.outputs(); t.family.target {
 	case oneOfSeveral:
 		y.scoring.bins = sureness(k)

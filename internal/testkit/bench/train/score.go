@@ -29,6 +29,26 @@ func (s *set) z(m *mlext.Model, score *mlext.Score, row []int64) float64 {
 	return z
 }
 
+// scores are a model's scores of a row.
+func (s *set) scores(m *mlext.Model) func(row []int64) []float64 {
+	if !m.IsOfImages() {
+		return func(row []int64) []float64 {
+			var zs []float64
+			for k := range m.Scores {
+				zs = append(zs, s.z(m, &m.Scores[k], row))
+			}
+			return m.Through(zs)
+		}
+	}
+	of, elements := m.ScoresOfImages(), make([]float32, m.Features[0].Length)
+	return func(row []int64) []float64 {
+		for i := range elements {
+			elements[i] = float32(row[i]) / float32(m.Features[0].To)
+		}
+		return of(elements)
+	}
+}
+
 // score is the share of the test rows that a model is right about and, of one score, the area under its curve and the mean loss of its
 // probabilities, ln(1 / the probability of what is so).
 func (s *set) score(m *mlext.Model) (accuracy, auc, loss float64) {
@@ -38,12 +58,9 @@ func (s *set) score(m *mlext.Model) (accuracy, auc, loss float64) {
 		yes bool
 	}
 	var all []scored
+	scores := s.scores(m)
 	for _, row := range s.test {
-		var zs []float64
-		for k := range m.Scores {
-			zs = append(zs, s.z(m, &m.Scores[k], row))
-		}
-		zs = m.Through(zs)
+		zs := scores(row)
 		y, best, most := row[len(row)-1], 0, 0.0
 		for k, z := range zs {
 			if k == 0 || z > most {

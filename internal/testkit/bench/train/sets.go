@@ -216,6 +216,15 @@ func zipped(path, name string, comma rune) ([][]string, error) {
 	return r.ReadAll()
 }
 
+// images are MNIST's digits, each with one feature: its image.
+func images(folder string) (*set, error) {
+	s, err := digits(folder, 0, 0)
+	if err == nil {
+		s.features = []mlext.Feature{{Name: "image", Type: "bytea", Length: 784, Shape: []int{28, 28}, Hi: 255, To: 255}}
+	}
+	return s, err
+}
+
 // digits are two of MNIST's, or all where a is b.
 func digits(folder string, a, b byte) (*set, error) {
 	s := &set{target: mlext.Feature{Name: "y", Boolean: true, Levels: []string{"false", "true"}, To: 1}}
