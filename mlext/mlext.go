@@ -218,8 +218,6 @@ func Plan(s *Spec, features []Feature, target Feature, rows int, population floa
 	return t, nil
 }
 
-const mostParameters = 1 << 18
-
 // Collector takes the rows of a training in. They are in memory, or sealed on disk, until Wipe.
 type Collector struct {
 	training *Training

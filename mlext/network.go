@@ -63,6 +63,8 @@ func (t *Training) learner() descent.Learner {
 	return descent.NewLinear(t.Loss, t.width)
 }
 
+const mostParameters = 1 << 18
+
 // size is the number of parameters.
 func (t *Training) size() int {
 	switch {

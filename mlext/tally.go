@@ -4,9 +4,9 @@ import (
 	"errors"
 	"math"
 
-	"github.com/dpsql/dpsql/budget/account"
 	"github.com/dpsql/dpsql/internal/base/dp"
 	"github.com/dpsql/dpsql/internal/base/sqlerr"
+	"github.com/dpsql/dpsql/mlext/convex"
 	"github.com/dpsql/dpsql/noise"
 	"github.com/dpsql/dpsql/rewrite/pgsyntax"
 	"github.com/dpsql/dpsql/rewrite/plan"
@@ -40,7 +40,7 @@ func (m *Model) Evaluating(s *Spec, features []Feature, target Feature, rows int
 		return nil, err
 	}
 	t := &Training{Spec: s, Features: features, Of: target, Rows: rows, Epsilon: s.Epsilon, Delta: s.Delta, Method: tallied, family: of}
-	z := account.GaussianSigma(s.Epsilon, s.Delta) * (1 + 1e-9)
+	z := convex.Multiplier(s.Epsilon, s.Delta) * (1 + 1e-9)
 	if !(t.tallyNoise(z) < noise.MaxNormalSigma) || !(z > 0) {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "the noise of an evaluation at epsilon %g is beyond what is computed", s.Epsilon).WithHint("Take a larger price, or fewer rows of a person: SET dpsql.clip = 1.")
 	}

@@ -21,9 +21,6 @@ import (
 	"github.com/dpsql/dpsql/sensitivity/reuse"
 )
 
-// ForEvaluation is EVALUATE of a model whose rows are read.
-var ForEvaluation = Purpose{"evaluation", "evaluated"}
-
 // ImagesEvaluation is EVALUATE of a network over images, which no SQL computes: private rows are read as a training reads them, and counted in the proxy. Its charge is found as a training's is.
 type ImagesEvaluation struct {
 	*Evaluation
@@ -68,7 +65,7 @@ func (e *ImagesEvaluation) prepare(ctx context.Context) error {
 	}
 	as := &pgsyntax.Train{Pos: n.Pos, Name: n.Name, Model: pgsyntax.Word{Text: e.model.Kind}, Target: pgsyntax.Word{Pos: n.Query.Pos, Text: e.model.Target.Name}, Query: n.Query}
 	spec := mlext.Evaluates(as, price, delta)
-	t := &Training{Session: s, Node: as, world: s.World, under: s.Now, values: s.Values, literals: e.literals, Split: split, purpose: ForEvaluation}
+	t := &Training{Session: s, Node: as, world: s.World, under: s.Now, values: s.Values, literals: e.literals, Split: split, shown: shownAs{purpose: forEvaluation}}
 	features, target, rows, err := t.BindRows(ctx, as, spec)
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func (t *Training) BindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 	a := t.Analysis
 	if a.MaxRows == 0 {
 		keeps := "WITH (max_rows_per_unit = 4)"
-		if t.purpose == ForEvaluation {
+		if t.shown.purpose == forEvaluation {
 			keeps = "SET dpsql.clip = 4"
 		}
 		return nil, target, 0, sqlerr.New(sqlerr.InvalidParam, "it is not known how many rows of one person there are").At(int(n.Pos)).WithHint("%s keeps four of each person's rows, or ask the owner for max_rows_per_unit.", keeps)
@@ -109,7 +109,7 @@ func (t *Training) BindRows(ctx context.Context, n *pgsyntax.Train, spec *mlext.
 }
 
 func (t *Training) analyze(ctx context.Context, q *pgsyntax.Select, asks []string, columns int, most uint64) (*sensitivity.Analysis, error) {
-	a, err := AnalyzeRows(ctx, t.Session, RowsQuery{Query: q, Asks: asks, Columns: columns, Most: most, Split: t.Split, For: t.purpose, Literals: &t.literals})
+	a, err := AnalyzeRows(ctx, t.Session, RowsQuery{Query: q, Asks: asks, Columns: columns, Most: most, Split: t.Split, For: t.shown.purpose, Literals: &t.literals})
 	if err == nil && len(a.Formulas) < columns {
 		return nil, sqlerr.New(sqlerr.InvalidParam, "two columns of the query are the same").At(int(q.Pos)).WithHint("Name each once: a model learns nothing from a copy.")
 	}
@@ -124,6 +124,9 @@ type Purpose struct{ Noun, Verb string }
 
 // ForTraining is TRAIN.
 var ForTraining = Purpose{"training", "trained on"}
+
+// forEvaluation is EVALUATE of a model whose rows are read.
+var forEvaluation = Purpose{"evaluation", "evaluated"}
 
 // RowsQuery is a query whose bounded rows are read: Asks are texts over its columns c1, c2 ..., each percentile_disc of a number.
 type RowsQuery struct {

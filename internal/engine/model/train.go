@@ -46,7 +46,6 @@ type Training struct {
 	sources  []mlext.Source
 	key      ledger.Hash
 	replan   func(*mlext.Spec) (*mlext.Training, error) // the same training under other options
-	purpose  Purpose                                    // what the rows are read for
 	shown    shownAs
 }
 
@@ -58,8 +57,9 @@ type trainingCharge struct {
 	otherwise string // what the other way of charging would take
 }
 
-// shownAs is how a training is explained.
+// shownAs is how a training is explained, and what errors say that its rows are read for.
 type shownAs struct {
+	purpose  Purpose
 	explain  bool
 	together bool // beside those explained before
 	verbose  bool // in full
@@ -74,7 +74,7 @@ func prepareTrain(ctx context.Context, s *session.Session, n *pgsyntax.Train, li
 	if err != nil {
 		return nil, err
 	}
-	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, literals: literals, shown: shownAs{explain: explain}, purpose: ForTraining}
+	t := &Training{Session: s, Node: n, world: s.World, under: s.Now, values: s.Values, literals: literals, shown: shownAs{explain: explain, purpose: ForTraining}}
 	if spec.Split > 0 {
 		t.Split = sensitivity.Split{Salt: rand.Text(), Fraction: spec.Split}
 	}
