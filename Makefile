@@ -91,7 +91,7 @@ deploy-check: deps
 test-clients: deps
 	@sh .ci/client-deps.sh
 	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 20m -run 'TestClients$$|TestCapturedMetadata$$|TestNewerClients$$' -v ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
-	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 10m -run 'TestONNX$$|TestONNXArrays$$' -v ./internal/engine/model
+	DPSQL_CLIENTS=1 $(GO) test -count=1 -timeout 10m -run 'TestONNX$$|TestONNXArrays$$|TestImages$$' -v ./internal/engine/model
 	$(GO) test -count=1 -run 'TestClientsDoc$$' ./cmd/dpsql -args $(if $(UPDATE),-update-clients)
 
 # The distributed backend: a Citus coordinator and two workers, built from ../shared/citus the first time (1 to 7 minutes).

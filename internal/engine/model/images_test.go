@@ -2,9 +2,13 @@ package model_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -122,8 +126,49 @@ func TestImages(t *testing.T) {
 				t.Errorf("%s: %v: %v", d, m.Convolutions, err)
 			}
 			if rows, err = enginetest.Try(s, "EXPORT DP MODEL "+name+" AS onnx"); err != nil || !strings.Contains(string(rows[0][0].(sqltype.Bytes)), "MaxPool") {
-				t.Errorf("%s: %v", d, err)
+				t.Fatalf("%s: %v", d, err)
 			}
+			if os.Getenv("DPSQL_CLIENTS") != "" {
+				compareImages(t, &m, []byte(rows[0][0].(sqltype.Bytes)))
+			}
+		}
+	}
+}
+
+// compareImages compares a model as ONNX in onnxruntime with its scores here, of images some of whose elements are beyond the range.
+func compareImages(t *testing.T, m *mlext.Model, onnx []byte) {
+	t.Helper()
+	const images = 50
+	rnd := rand.New(rand.NewPCG(3, 20)) //nolint:gosec // a fixed seed
+	f, in, scores := &m.Features[0], &onnxInput{Type: "float64", Width: m.Features[0].Length}, m.ScoresOfImages()
+	for range images * f.Length {
+		in.Values = append(in.Values, f.Lo+(f.Hi-f.Lo)*(1.4*rnd.Float64()-0.2))
+	}
+	out := runONNX(t, m.Name, base64.StdEncoding.EncodeToString(onnx), map[string]*onnxInput{graphInputs(t, onnx)[0]: in})
+	elements := make([]float32, f.Length)
+	for i := range images {
+		for j := range elements {
+			elements[j] = float32(max(0, min(1, (in.Values[i*f.Length+j].(float64)-f.Lo)/(f.Hi-f.Lo))))
+		}
+		z := scores(elements)
+		var want, got float64
+		switch k := len(z); {
+		case k > 1:
+			sum := 0.0
+			for _, v := range z {
+				sum += math.Exp(v - slices.Max(z))
+			}
+			want, got = 1/sum, asNumber(out("probability")[i])
+			if label := out("label")[i]; label != m.Target.Levels[slices.Index(z, slices.Max(z))] && asNumber(label) != float64(slices.Index(z, slices.Max(z))) {
+				t.Errorf("%s: image %d is %v, scores are %v", m.Name, i, label, z)
+			}
+		case m.Target.Levels != nil:
+			want, got = 1/(1+math.Exp(-z[0])), asNumber(out("probability")[i])
+		default:
+			want, got = m.Target.Lo+(max(-1, min(1, z[0]))+1)/2*(m.Target.Hi-m.Target.Lo), asNumber(out("value")[i])
+		}
+		if !(math.Abs(got-want) < 1e-4*(1+math.Abs(want))) { // in single precision
+			t.Fatalf("%s: image %d has %g, its scores say %g", m.Name, i, got, want)
 		}
 	}
 }
@@ -189,8 +234,14 @@ func rowsOf(t *testing.T, of *model.Training, apart bool, use func(unit int64, s
 
 // TestImagesNeighbours: with the same noise, the sum of gradients of a step, over all layers together, differs by at most the clip without the heaviest person, and by nearly all of it. Rows that are units of their own, and rows clipped one by one, are found.
 func TestImagesNeighbours(t *testing.T) {
+	for _, d := range enginetest.Dialects {
+		imagesNeighbours(t, d)
+	}
+}
+
+func imagesNeighbours(t *testing.T, d dialect.Dialect) {
 	const clip = 0.05
-	with, without := digitSession(t, funcs.DuckDB, -1), digitSession(t, funcs.DuckDB, 7)
+	with, without := digitSession(t, d, -1), digitSession(t, d, 7)
 	sql := "TRAIN DP MODEL m USING cnn METHOD %s TARGET label WITH (epsilon = 1, steps = 1, filters = (3, 4), hidden = (6), learning_rate = 1, population = 1, clip = 0.05, max_rows_per_unit = %d%s) AS SELECT raw, label FROM digits"
 	parameters := func(of *model.Training, s *session.Session, apart bool) (out []float64) {
 		c, err := of.Plan.Collect()
@@ -230,12 +281,12 @@ func TestImagesNeighbours(t *testing.T) {
 	for method, more := range map[string]string{"dp_gd": "", "dp_sgd": ", sampling_rate = 1"} {
 		for _, rows := range []int{1, 2} {
 			if by := moved(method, more, rows, false); by > 1+1e-6 || by < 0.99 {
-				t.Errorf("%s, %d rows: the person moves the sum by %g clips", method, rows, by)
+				t.Errorf("%s: %s, %d rows: the person moves the sum by %g clips", d, method, rows, by)
 			}
 		}
 	}
 	if by := moved("dp_gd", "", 2, true); by < 1.1 {
-		t.Errorf("rows that are units of their own: they move the sum by %g clips", by)
+		t.Errorf("%s: rows that are units of their own: they move the sum by %g clips", d, by)
 	}
 }
 

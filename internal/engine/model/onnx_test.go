@@ -197,7 +197,31 @@ func compareONNX(t *testing.T, s *session.Session, name string, m *mlext.Model, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"model": modelName, "inputs": given})
+	out := runONNX(t, name, modelName, given)
+	for r, w := range want {
+		switch m.Kind {
+		case "linear_regression", "poisson_regression":
+			if g, w := asNumber(out("value")[r]), asNumber(w[0]); math.Abs(g-w) > 1e-5*math.Max(1, math.Abs(w)) {
+				t.Fatalf("%s: row %d: %g, dp_predict says %g", name, r, g, w)
+			}
+			continue
+		case "logistic_regression", "softmax_regression":
+			if g, w := asNumber(out("probability")[r]), asNumber(w[1]); math.Abs(g-w) > 1e-5 {
+				t.Fatalf("%s: row %d: probability %g, dp_predict_proba says %g", name, r, g, w)
+			}
+		}
+		label := out("label")[r]
+		if same := label == w[0]; !same && (m.Target.Levels != nil && !m.Target.Boolean || asNumber(label) != asNumber(w[0])) {
+			t.Fatalf("%s: row %d: label %v, dp_predict says %v", name, r, label, w[0])
+		}
+	}
+	t.Logf("%s: %s, %d rows alike", name, m.Kind, rows)
+}
+
+// runONNX runs a model in onnxruntime for node, and gives its outputs by their names.
+func runONNX(t *testing.T, name, model string, given map[string]*onnxInput) func(output string) []any {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"model": model, "inputs": given})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +238,7 @@ func compareONNX(t *testing.T, s *session.Session, name string, m *mlext.Model, 
 	if err := json.Unmarshal(said, &got); err != nil {
 		t.Fatal(err)
 	}
-	out := func(name string) []any {
+	return func(name string) []any {
 		for n, v := range got {
 			if strings.TrimRight(n, "_") == name {
 				return v
@@ -223,34 +247,18 @@ func compareONNX(t *testing.T, s *session.Session, name string, m *mlext.Model, 
 		t.Fatalf("no output %s in %v", name, got)
 		return nil
 	}
-	number := func(v any) float64 {
-		switch x := v.(type) {
-		case bool:
-			if x {
-				return 1
-			}
-			return 0
-		case float64:
-			return x
+}
+
+// asNumber is a value of SQL or of JSON.
+func asNumber(v any) float64 {
+	switch x := v.(type) {
+	case bool:
+		if x {
+			return 1
 		}
-		return model.Float(v)
+		return 0
+	case float64:
+		return x
 	}
-	for r, w := range want {
-		switch m.Kind {
-		case "linear_regression", "poisson_regression":
-			if g, w := number(out("value")[r]), number(w[0]); math.Abs(g-w) > 1e-5*math.Max(1, math.Abs(w)) {
-				t.Fatalf("%s: row %d: %g, dp_predict says %g", name, r, g, w)
-			}
-			continue
-		case "logistic_regression", "softmax_regression":
-			if g, w := number(out("probability")[r]), number(w[1]); math.Abs(g-w) > 1e-5 {
-				t.Fatalf("%s: row %d: probability %g, dp_predict_proba says %g", name, r, g, w)
-			}
-		}
-		label := out("label")[r]
-		if same := label == w[0]; !same && (m.Target.Levels != nil && !m.Target.Boolean || number(label) != number(w[0])) {
-			t.Fatalf("%s: row %d: label %v, dp_predict says %v", name, r, label, w[0])
-		}
-	}
-	t.Logf("%s: %s, %d rows alike", name, m.Kind, rows)
+	return model.Float(v)
 }
