@@ -171,9 +171,18 @@ func (g *graph) layer(l *Layer, i, of int, scores string) string {
 	if i == of {
 		next = "/scores"
 	}
-	lo, hi := descent.Activation(l.Activation).Range()
-	g.node(map[string]string{"tanh": "Tanh", "relu": "Relu", "elu": "Elu"}[l.Activation], "", []string{scores}, name+"_open")
-	g.node("Clip", "", []string{name + "_open", g.constants(lo), g.constants(hi)}, name)
+	switch _, hi := descent.Activation(l.Activation).Range(); l.Activation { // onnxruntime has no Elu, and no Relu before a Clip, in double precision
+	case "tanh":
+		g.node("Tanh", "", []string{scores}, name)
+	case "relu":
+		g.node("Clip", "", []string{scores, g.constants(0), g.constants(hi)}, name)
+	default: // elu: the part above 0, and what the part below 0 has
+		g.node("Clip", "", []string{scores, g.constants(0), g.constants(hi)}, name+"_above")
+		g.node("Min", "", []string{scores, g.constants(0)}, name+"_below")
+		g.node("Exp", "", []string{name + "_below"}, name+"_power")
+		g.node("Sub", "", []string{name + "_power", g.constants(1)}, name+"_less")
+		g.node("Add", "", []string{name + "_above", name + "_less"}, name)
+	}
 	var weights []float64 // a row of all scores for each value
 	for j := range l.Coefficients[0] {
 		for c := range l.Coefficients {
