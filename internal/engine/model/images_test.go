@@ -232,7 +232,7 @@ func rowsOf(t *testing.T, of *model.Training, apart bool, use func(unit int64, s
 	}
 }
 
-// TestImagesNeighbours: with the same noise, the sum of gradients of a step, over all layers together, differs by at most the clip without the heaviest person, and by nearly all of it. Rows that are units of their own, and rows clipped one by one, are found.
+// TestImagesNeighbours: with the same noise, the sum of gradients of a step, over all layers together, differs by at most the clip without the heaviest person, and by nearly all of it. Rows that are clipped one by one, as units of their own, are found.
 func TestImagesNeighbours(t *testing.T) {
 	for _, d := range enginetest.Dialects {
 		imagesNeighbours(t, d)
