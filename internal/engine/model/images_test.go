@@ -65,7 +65,7 @@ func digitSession(t *testing.T, d dialect.Dialect, without int) *session.Session
 	if err != nil {
 		t.Fatal(err)
 	}
-	return enginetest.SessionOver(t, d, fmt.Sprintf("digits%d", without+1), statements, p)
+	return enginetest.SessionOver(t, d, fmt.Sprintf("%s%d", strings.ToLower(t.Name()), without+1), statements, p)
 }
 
 // small is a network that is trained in little time.
