@@ -15,12 +15,16 @@ const maxDescription = 1000
 const maxDomain = 1_000_000
 
 func (f *file) tables(n ast.Node) {
-	entries, ok := f.mapping(n, "tables")
-	if !ok {
-		return
+	_, isEmpty := n.(*ast.NullNode)
+	var entries []entry
+	if !isEmpty {
+		var ok bool
+		if entries, ok = f.mapping(n, "tables"); !ok {
+			return
+		}
 	}
 	if len(entries) == 0 {
-		f.add(at(n), "tables lists no table")
+		f.add(at(n), "tables lists no table").hint("list one; in a draft of dpsql init, remove the # before each line of one")
 	}
 	for _, e := range entries {
 		parts, err := parseDotted(e.key.text, 2)

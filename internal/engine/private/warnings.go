@@ -323,7 +323,7 @@ func narrowRange(a *sensitivity.Analysis, f sensitivity.Formula) string {
 			continue
 		}
 		if c, is := a.Measures[i].Arg.(*plan.Col); is && a.Query.Columns[c.ID].Table != nil {
-			return fmt.Sprintf("WHERE %s BETWEEN lo AND hi, which leaves other rows out", plan.Readable(a.Query, c))
+			return fmt.Sprintf("WHERE %s BETWEEN lo AND hi (other rows are left out)", plan.Readable(a.Query, c))
 		}
 		return fmt.Sprintf("%s, with constants lo and hi close around the values", stage.Clamped(stage.ReadableArg(a, i)))
 	}

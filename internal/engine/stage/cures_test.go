@@ -60,7 +60,7 @@ func librarySession(t testing.TB, d dialect.Dialect) *session.Session {
 // TestCuresOfFewPeople: where a warning says that few people may have far more than all others, each statement and policy that it names ends it, and the interval holds the plain answer. One in eight years of birth and four in five fines are NULL. Grouped loans have no such cure.
 func TestCuresOfFewPeople(t *testing.T) {
 	const words, price = "people may have far more than all others", ", which dp_low and dp_high would not hold. What helps: a larger dpsql.price with SET dpsql.fresh = on"
-	const perUnit, between = ". The owner can declare max_rows_per_unit, but intervals grow with it", " BETWEEN lo AND hi, which leaves other rows out"
+	const perUnit, between = ". The owner can declare max_rows_per_unit, but intervals grow with it", " BETWEEN lo AND hi (other rows are left out)"
 	const ranges, greatest, person = ". The owner can declare a range", "greatest(lo, least(X, hi)) with constants and X IS NOT NULL", "(select borrower_id, count(*) n from loans group by 1) t"
 	rows := []string{"max_rows_per_unit: auto", "max_rows_per_unit: 22"}
 	for _, c := range []struct {
@@ -284,7 +284,7 @@ func TestDateParts(t *testing.T) {
 
 // TestWideAlways: where many or all intervals of sums are wider than their values a warning says so, whatever would make them narrower, and the larger price that it names does.
 func TestWideAlways(t *testing.T) {
-	const helps, chosen = ". What mends that: a larger dpsql.price with SET dpsql.fresh = on, WHERE fine BETWEEN lo AND hi, which leaves other rows out, or fewer and larger groups", ". SET dpsql.fresh = on at the same price helps too, if noise chose a bound that is far off"
+	const helps, chosen = ". What mends that: a larger dpsql.price with SET dpsql.fresh = on, WHERE fine BETWEEN lo AND hi (other rows are left out), or fewer and larger groups", ". SET dpsql.fresh = on at the same price helps too, if noise chose a bound that is far off"
 	for sql, want := range map[string]string{
 		"select sum(fine), dp_error(sum(fine)) from loans group by date_trunc('week', lent_at) order by 1 desc limit 5":                             "sum: the interval of each group is wider than its value" + helps + chosen,
 		"select sum(fine), dp_error(sum(fine)) from loans group by renewals, branch_id order by 1 desc limit 5":                                     "of 56 groups are wider than their values" + helps,

@@ -427,7 +427,7 @@ func RangeCures(a *sensitivity.Analysis, sums ...int) (out []string) {
 		}
 	}
 	if between {
-		out = append(out, "WHERE "+strings.Join(conds, " AND ")+", which leaves other rows out")
+		out = append(out, "WHERE "+strings.Join(conds, " AND ")+" (other rows are left out)")
 	} else {
 		out = append(out, clamp(a, sums))
 	}
