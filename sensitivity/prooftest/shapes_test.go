@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/testkit/neighbour"
 	"github.com/dpsql/dpsql/rewrite/funcs"
+	"github.com/dpsql/dpsql/sensitivity"
 )
 
 // TestShapeNeighbours: shapes within each person's rows keep the claims and do not follow the physical order.
@@ -17,6 +19,30 @@ func TestShapeNeighbours(t *testing.T) {
 		a := neighbour.Analyze(t, sql, neighbour.OutsideClinic, 4)
 		if _, err := neighbour.Check(context.Background(), neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil); err != nil {
 			t.Errorf("%s: %v", sql, err)
+		}
+	}
+}
+
+// TestPaddedSides: rows are not parted by the unit of an outer join's padded side, and a key of that side does not have one value a unit.
+func TestPaddedSides(t *testing.T) {
+	ctx := context.Background()
+	check := func(a *sensitivity.Analysis) error {
+		_, err := neighbour.Check(ctx, neighbour.OutsideClinic, neighbour.ClinicCatalog(), a, funcs.Postgres, someUnits, nil)
+		return err
+	}
+	for _, sql := range neighbour.PaddedParts {
+		a, err := neighbour.AnalyzeQuery(ctx, neighbour.BindText(t, sql, neighbour.ClinicCatalog()), sensitivity.Options{MaxGroups: 4, MaxPublicGroups: 1000})
+		if err == nil {
+			t.Errorf("%s is accepted: %v", sql, check(a))
+		} else if sqlerr.ID(err) != sqlerr.PrivateShape.ID {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	for _, sql := range neighbour.PaddedKeys { // TestShapeNeighbours has them without the bug
+		a := neighbour.Analyze(t, sql, neighbour.OutsideClinic, 4)
+		claimOneGroup(a)
+		if err := check(a); err == nil || !strings.Contains(err.Error(), "the claim is 1") {
+			t.Errorf("%s: as if the key had one value a unit: %v", sql, err)
 		}
 	}
 }
@@ -39,6 +65,7 @@ func TestShapesLeak(t *testing.T) {
 		{"ties of the last value left to the scan", neighbour.Ties[3], `ORDER BY "t1"."diag" COLLATE pg_catalog."C" ASC NULLS LAST ROWS`, "ROWS"},
 		{"a window without an order left to the scan", neighbour.Ties[4], ` ORDER BY "t1"."days" ASC NULLS LAST`, ""},
 		{"partitions of many units", "select q, count(*) from (select ntile(2) over (partition by patient_id order by encounter_id) as q from encounters) t group by 1", `PARTITION BY "t1"."patient_id"`, ""},
+		{"partitions of the padded side of an outer join", strings.Replace(neighbour.PaddedParts[0], "by l.", "by e.", 1), `PARTITION BY "t1"."patient_id"`, `PARTITION BY "t2"."patient_id"`},
 		{"all rows numbered, not the first alone", neighbour.Shapes[0], ` AND \(\("t2"."w1" = CAST\(\$1 AS pg_catalog.int4\)\)\)`, ""},
 		{"all rows of a DISTINCT ON", neighbour.Shapes[4], ` WHERE \(\("t2"."w1" <= CAST\(\$1 AS pg_catalog.int8\)\)\)`, " WHERE $$1::int8 > 0"},
 		{"all persons' rows in a subquery with LIMIT", "select count(*) from encounters e where e.days > (select x.days from encounters x where x.patient_id = e.patient_id order by x.encounter_id limit 1)", ` WHERE \(\("t2"."patient_id" = "t1"."patient_id"\)\)`, ""},

@@ -28,12 +28,17 @@ func TestSpelledUnits(t *testing.T) {
 		if share, err := neighbour.Check(ctx, db, cat, a, funcs.Postgres, units, nil); err != nil || share == 0 {
 			t.Errorf("%s: %v, %v", sql, share, err)
 		}
-		a.Keys[0].OfUnit, a.Limit = true, sensitivity.GroupLimit{PerUnit: 1}
-		for i := range a.Groups.Sources {
-			a.Groups.Sources[i].Counts = false
-		}
+		claimOneGroup(a)
 		if _, err := neighbour.Check(ctx, db, cat, a, funcs.Postgres, units, nil); err == nil || !strings.Contains(err.Error(), "the claim is 1") {
 			t.Errorf("%s: as if the unit had one form: %v", sql, err)
 		}
+	}
+}
+
+// claimOneGroup plants a bug: a unit is claimed to be in one group alone.
+func claimOneGroup(a *sensitivity.Analysis) {
+	a.Keys[0].OfUnit, a.Limit = true, sensitivity.GroupLimit{PerUnit: 1}
+	for i := range a.Groups.Sources {
+		a.Groups.Sources[i].Counts = false
 	}
 }

@@ -54,6 +54,22 @@ var Shapes = []string{
 	"select e.readmitted, count(*), sum(n) from (select encounter_id, count(*) n from labs group by 1) t join encounters e on e.encounter_id = t.encounter_id group by 1",
 	"select count(*), sum(n) from (select 'P' || patient_id u, count(*) n from encounters group by 1) t where n > 1",
 	"select count(*) from (select distinct 10 - encounter_id from prescriptions) t",
+	// Keys of the padded side of an outer join, also of groups within a person: a further condition in ON makes them NULL in some of a person's rows.
+	PaddedKeys[0], PaddedKeys[1],
+	"select a, count(*), sum(n) from (select e.patient_id, p.active a, count(*) n from encounters e left join patients p on p.patient_id = e.patient_id and e.kind_id = 2 group by 1, 2) t group by 1",
+}
+
+// PaddedKeys are statements grouped by a column that has one value a person, or NULL where an outer join pads it.
+var PaddedKeys = []string{
+	"select p.active, count(*), sum(e.days) from encounters e left join patients p on p.patient_id = e.patient_id and e.kind_id = 2 group by 1",
+	"select c.region, count(*), sum(e.days) from encounters e join patients p on p.patient_id = e.patient_id left join cities c on c.id = p.city_id and e.kind_id = 2 group by 1",
+}
+
+// PaddedParts are statements that must be refused: they part rows by the unit of a padded side, so the rows of all people without a match are one part.
+var PaddedParts = []string{
+	"select sum(x) from (select max(case when e.patient_id = 1 then 1 else 0 end) over (partition by l.patient_id) x from encounters e left join labs l on l.encounter_id = e.encounter_id and e.days > 5) t where x between 0 and 1",
+	"select sum(x) from (select max(case when e.patient_id = 1 then 1 else 0 end) over (partition by l.patient_id) x from labs l right join encounters e on l.encounter_id = e.encounter_id and e.days > 5) t where x between 0 and 1",
+	"select count(*), sum(d) from (select distinct on (l.patient_id) e.days d from encounters e left join labs l on l.encounter_id = e.encounter_id and e.days > 5 order by l.patient_id, e.encounter_id) t",
 }
 
 // Frames are frames of a person's rows by distance and by peers, up to the ends of their types.
