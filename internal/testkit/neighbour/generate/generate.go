@@ -145,6 +145,15 @@ func (s scope) unit() *column {
 	return nil
 }
 
+// unit takes a column of the unit, now and then another than the first: that of a side which a join may pad. nil if there is none.
+func (g *generator) unit(s scope) *column {
+	units := slices.DeleteFunc(slices.Clone(s), func(c column) bool { return !c.unit })
+	if len(units) > 1 && g.odds(3) {
+		return &units[len(units)-1]
+	}
+	return s.unit()
+}
+
 // query is a SELECT, or a set operation of two.
 type query struct {
 	start       string // SELECT or SELECT DISTINCT ...

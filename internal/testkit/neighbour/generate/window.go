@@ -28,7 +28,7 @@ func isKey(c *column) bool {
 const Ties = "ties"
 
 func (g *generator) partition(s scope) string {
-	u := s.unit()
+	u := g.unit(s)
 	if u == nil || g.odds(15) {
 		if c := g.pick(s, number, text); c != nil {
 			return c.text
