@@ -27,9 +27,16 @@ func (s *Server) Exec(db, sql string) error {
 	})
 }
 
-// CreateDB makes an empty database.
+// CreateDB makes an empty database, in place of the one that an earlier run of a test made (go test -count).
 func (s *Server) CreateDB(name string) error {
-	return s.Exec("postgres", "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	name = pgx.Identifier{name}.Sanitize()
+	return s.with("postgres", func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			return err
+		}
+		_, err := c.Exec(ctx, "CREATE DATABASE "+name)
+		return err
+	})
 }
 
 // LoadDemo makes a database holding the demo's tables with their keys, analysed, and lets dpsql_reader read them.
