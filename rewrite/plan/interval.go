@@ -526,12 +526,12 @@ func (n *Intervals) binary(x *Call, l, r Interval) (v Interval, ok bool) {
 // cut makes of a quotient's ends what is made of its value. A share is between 0 and most without noise, so an end that is not is that end of the range: what is left of an interval holds the share where the interval did, and one that lies outside, which only noise can do, becomes the whole range.
 func (n *Intervals) cut(x *Call, v Interval) Interval {
 	if most, is := shareOf(x.Args[0], x.Args[1], n.counts); is { // the value is clamped (ClampShares)
-		end := double(most.InexactFloat64())
-		inside := func(x, own Scalar) Scalar {
-			beyond := &Logic{Op: Or, Args: []Scalar{op("<=", x, double(0)), op(">=", x, end)}}
+		end, middle := most.InexactFloat64(), double(most.InexactFloat64()/2)
+		inside := func(x, own Scalar) Scalar { // NULL stays NULL
+			beyond := op(">=", doubles(funcs.Function, "abs", op("-", x, middle)), middle)
 			return &Case{Whens: []When{{Cond: beyond, Result: own}}, Else: x, T: sqltype.Float8}
 		}
-		v.Low, v.High, v.size = inside(v.Low, double(0)), inside(v.High, end), 3*v.size+16
+		v.Low, v.High, v.size = inside(v.Low, double(0)), inside(v.High, double(end)), 2*v.size+12
 	}
 	if x.Args[0].Type().IsInteger() && x.Args[1].Type().IsInteger() { // the quotient of integers is cut to one
 		v.Low, v.High = doubles(funcs.Function, "trunc", v.Low), doubles(funcs.Function, "trunc", v.High)
