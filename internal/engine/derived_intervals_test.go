@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 
+	"github.com/dpsql/dpsql/internal/base/sqlerr"
 	"github.com/dpsql/dpsql/internal/engine/private"
 	"github.com/dpsql/dpsql/internal/policy"
 	"github.com/dpsql/dpsql/internal/testkit/enginetest"
@@ -184,6 +186,15 @@ func TestSumsOfReleased(t *testing.T) {
 			}
 		}
 		enginetest.Set(t, s, "dpsql.price", "5")
+		const pair = "FROM (SELECT kind_id, count(*) AS n, sum(days) AS s FROM encounters GROUP BY 1) t"
+		_, err := enginetest.Try(s, "SELECT dp_low(sum(s)::float8 / sum(n)) "+pair)
+		var e *sqlerr.Error
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Message, "dp_error, dp_low or dp_high is of") || !strings.Contains(e.Hint, "dp_low(sum(x) OVER () / sum(y) OVER ())") {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if rows := enginetest.MustTry(t, s, "SELECT dp_low(sum(s) OVER () / sum(n) OVER ()) "+pair); rows[0][0] == nil {
+			t.Errorf("%s: the hint leads to %v", kind, rows)
+		}
 		if _, a := enginetest.Ask(t, s, "SELECT sum(n) FROM (SELECT race, count(*) AS n FROM patients GROUP BY 1) t"); a.Rows[0][0] != nil || !strings.Contains(strings.Join(a.Warnings, "\n"), "a total leaves out groups that are not shown") {
 			t.Errorf("%s: %v %q", kind, a.Rows, a.Warnings)
 		}

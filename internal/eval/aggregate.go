@@ -26,14 +26,29 @@ type group struct {
 	rows  [][][]sqltype.Value // of the calls that sort: arguments and order, one a row
 }
 
+// noInterval refuses dp_error, dp_low and dp_high of an aggregate that is computed here.
+func noInterval(n *plan.Aggregate) error {
+	of := n.Errors[0]
+	asked := string(of.Kind)
+	if of.Beside != (plan.Beside{}) { // a part of the interval of an expression
+		asked = "dp_error, dp_low or dp_high"
+	}
+	hint := fmt.Sprintf("No interval of it is known. Run the inner query alone, with %s of its aggregate: that is known for each of its rows.", asked)
+	isTotal := func(g plan.AggItem) bool { return g.Fn == plan.Sum || g.Fn == plan.Avg }
+	switch at := slices.IndexFunc(n.Aggs, func(g plan.AggItem) bool { return g.ID == of.Of }); {
+	case of.Beside != plan.Beside{}:
+		if !slices.ContainsFunc(n.Aggs, func(g plan.AggItem) bool { return !isTotal(g) }) {
+			hint = "Write each aggregate as a window, which is known, as in dp_low(sum(x) OVER () / sum(y) OVER ())."
+		}
+	case at >= 0 && isTotal(n.Aggs[at]):
+		hint = fmt.Sprintf("Ask for %s(%s(x) OVER ()), which is known, or for the total in a query of its own.", asked, n.Aggs[at].Fn)
+	}
+	return unsupported("%s is of an aggregate over private rows, and this one is over released values or public rows", asked).At(n.Pos).WithHint("%s", hint)
+}
+
 func (c *compiler) aggregate(n *plan.Aggregate) (step, error) {
 	if len(n.Errors) > 0 {
-		of := n.Errors[0]
-		hint := fmt.Sprintf("No interval of it is known. Run the inner query alone, with %s of its aggregate: that is known for each of its rows.", of.Kind)
-		if at := slices.IndexFunc(n.Aggs, func(g plan.AggItem) bool { return g.ID == of.Of }); at >= 0 && (n.Aggs[at].Fn == plan.Sum || n.Aggs[at].Fn == plan.Avg) {
-			hint = fmt.Sprintf("Ask for %s(%s(x) OVER ()), which is known, or for the total in a query of its own.", of.Kind, n.Aggs[at].Fn)
-		}
-		return step{}, unsupported("%s is of an aggregate over private rows, and this one is over released values or public rows", of.Kind).At(n.Pos).WithHint("%s", hint)
+		return step{}, noInterval(n)
 	}
 	in, err := c.rel(n.Input)
 	if err != nil {
