@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -208,13 +209,23 @@ func (*server) Close() error { return nil }
 // Lock is always there: one process has the file.
 func (*file) Lock(context.Context, int64) (func(), bool, error) { return func() {}, true, nil }
 
+// unlockTime is how long the server may take to give a lock back.
+const unlockTime = 5 * time.Second
+
 // Lock takes one of the database's, held by a connection of its own.
 func (s *server) Lock(ctx context.Context, key int64) (unlock func(), ok bool, err error) {
 	c, err := pgx.ConnectConfig(ctx, s.config)
 	if err != nil {
 		return nil, false, err
 	}
-	unlock = func() { _ = c.Close(context.WithoutCancel(ctx)) }                                         // a session's end gives its locks back
+	unlock = func() {
+		until, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTime)
+		defer cancel()
+		if ok { // before it returns: the server ends a session only some time after it is closed
+			_, _ = c.Exec(until, "SELECT pg_advisory_unlock($1)", key)
+		}
+		_ = c.Close(until) // this gives the lock back at any rate
+	}
 	if _, err = c.Exec(ctx, "SET idle_session_timeout = 0"); err == nil || !errors.Is(err, ctx.Err()) { // older servers know no such limit
 		err = c.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", key).Scan(&ok)
 	}
