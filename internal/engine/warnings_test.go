@@ -107,10 +107,10 @@ func TestRaisingWarned(t *testing.T) {
 // TestMisspelt: where a condition's text is in no public list and too few people have rows, the warning says that it may be misspelt.
 func TestMisspelt(t *testing.T) {
 	s := enginetest.ClinicSession(t, enginetest.Tame, funcs.DuckDB, enginetest.AutoEdits...)
-	const words = "mend that. Or check the spelling of 'wbe', which no public list has"
+	const words = "What mends that: another spelling of 'wbe', which no public list has"
 	for sql, want := range map[string]bool{"select diag, sum(free) from encounters where diag = 'wbe' group by 1": true, "select sum(free) from encounters where days + 0 = 1000": false} {
 		_, a := enginetest.Ask(t, s, sql)
-		if all := strings.Join(a.Warnings, "\n"); strings.Contains(all, words) != want || !strings.Contains(all, "mend that") {
+		if all := strings.Join(a.Warnings, "\n"); strings.Contains(all, words) != want || !strings.Contains(all, "What mends that: ") {
 			t.Errorf("%s: %q", sql, a.Warnings)
 		}
 	}

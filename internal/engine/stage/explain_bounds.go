@@ -240,7 +240,7 @@ func EndLines(a *sensitivity.Analysis, r *release.Release, public func() []strin
 			if line := fmt.Sprintf("%s: too few people have rows here to choose a bound by%s, so what depends on it is NULL", choiceName(a, c), fewNote(r.Plan, c)); len(a.NoValues) > 0 {
 				out = append(out, line) // (1) of Run.Warnings says why, and no price mends that
 			} else {
-				out = append(out, line+". A larger dpsql.price with SET dpsql.fresh = on, conditions that more people meet, or a declared bound mend that"+misspelt(a))
+				out = append(out, line+CureList(fewCures(a, c)))
 			}
 			continue
 		}
@@ -279,15 +279,20 @@ func fewNote(p *price.Quote, c *sensitivity.Choice) string {
 	return ""
 }
 
-// misspelt says that people may be few because a text of the statement is no value.
-func misspelt(a *sensitivity.Analysis) string {
+// fewCures are what lets a statement over too few people have an answer, what costs least first.
+func fewCures(a *sensitivity.Analysis, c *sensitivity.Choice) (out []string) {
 	switch len(a.Unlisted) {
 	case 0:
-		return ""
 	case 1:
-		return ". Or check the spelling of '" + a.Unlisted[0] + "', which no public list has"
+		out = append(out, "another spelling of '"+a.Unlisted[0]+"', which no public list has")
+	default:
+		out = append(out, "another spelling of the conditions' texts, which no public list has")
 	}
-	return ". Or check the spelling of the conditions' texts, which no public list has"
+	bound := "a declared bound"
+	if by := setting(a, c); by != "" {
+		bound = by
+	}
+	return append(out, bound, "conditions that more people meet", LargerPrice)
 }
 
 // Cures are what moves a bound from the end of its candidates without making intervals wider: what the statement, the session or the policy says in its place, with what must be true of it, and a price where more of it buys more. public are conditions that make unknown groups public; nil: none is known.
