@@ -38,7 +38,7 @@ func (b *binding) foreignKey(bt, target *boundTable, fk sqltype.RelationForeignK
 		return
 	case d.public:
 		b.add(d.at, "table %s is public but its foreign key %v leads to %s, which is private", d, fk.Columns, target.decl).
-			hint("give it a unit instead of public: true")
+			hint("give it a unit instead of public: true; or list a copy without %v, as a materialized view is, if its other columns tell of nobody", fk.Columns)
 		return
 	case b.isAstray(d) || b.isAstray(target.decl): // which was reported; what is a second way depends on the first
 		return
