@@ -114,7 +114,7 @@ func TestLargerPriceAsFresh(t *testing.T) {
 		return a.Rows[0], strings.Join(a.Warnings, "\n")
 	}
 	for _, price := range []string{"0.05", "2"} { // the second one tops the first up
-		if row, told := ask(few, price, "off"); row[0] != nil || !strings.Contains(told, "A larger dpsql.price with SET dpsql.fresh = on, conditions") {
+		if row, told := ask(few, price, "off"); row[0] != nil || !strings.Contains(told, "conditions that more people meet, or a larger dpsql.price with SET dpsql.fresh = on") {
 			t.Errorf("price %s: %v %q", price, row, told)
 		}
 		if row, told := ask(all, price, "off"); row[1].(float64) < 2000 || !strings.Contains(told, "What helps: a larger dpsql.price with SET dpsql.fresh = on") {
