@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -599,6 +600,34 @@ func TestSlowClients(t *testing.T) {
 	for _, running := range []bool{true, false} { // until it is asked, and until the console has given the client up: 40 MB are in no buffer
 		for strings.Contains(b.ask("explain", "SELECT 1"), "the running statement") != running {
 			continue
+		}
+	}
+	if list := b.run("SELECT 1"); len(of(list, "done")) != 1 {
+		t.Errorf("afterwards: %v", list)
+	}
+}
+
+// TestUnfinishedBodies: a request whose body lacks a byte behind its JSON is given up in the time for reading it. It asks nothing, and keeps neither a session nor a connection.
+func TestUnfinishedBodies(t *testing.T) {
+	s := serve(t, clinic(t), func(o *Options, _ *proxy.Options) { o.Read = 300 * time.Millisecond })
+	b := s.login(t, "ann")
+	for path, body := range map[string]string{"/api/login": `{"user": "ann", "password": "no"}`, "/api/run": `{"sql": "SELECT 1", "cursor": 0}`} {
+		r := b.request("POST", path, strings.NewReader(body+" "))
+		var text bytes.Buffer
+		if err := r.Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write(text.Bytes()[:text.Len()-1]); err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(conn) // until the console hangs up
+		_ = conn.Close()
+		if strings.Contains(string(answer), "200 OK") {
+			t.Errorf("%s: %s", path, answer)
 		}
 	}
 	if list := b.run("SELECT 1"); len(of(list, "done")) != 1 {

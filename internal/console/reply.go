@@ -145,6 +145,9 @@ func (c *Server) read(w http.ResponseWriter, r *http.Request, into any) bool {
 	}
 	serves(r, false) // while it arrives
 	err := json.NewDecoder(r.Body).Decode(into)
+	if err == nil { // net/http reads the rest before it answers: while there is a time for it
+		_, err = io.Copy(io.Discard, r.Body)
+	}
 	serves(r, err == nil)
 	var long *http.MaxBytesError
 	switch {
